@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.hipify.engines import Engine, clang_arguments, find_engine
+from portkit.hipify.external_engines import Engine, build_clang_arguments, find_engine
 from portkit.hipify.paths import is_cuda
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def theirs(
 ) -> list[list[str | Path]]:
     """Return a command for each source."""
     external = find_engine(engine)
-    more = clang_arguments(external, [folder]) if engine is Engine.HIPIFY_CLANG else []
+    more = build_clang_arguments(external, [folder]) if engine is Engine.HIPIFY_CLANG else []
     return [
         [external.program, folder / source, f"-o={out / source.replace('/', '_')}", *more]
         for source in sources

@@ -29,8 +29,14 @@ from isa.waves import SIMDS, waves
 
 from portkit.cache import cached_folder
 from portkit.fetch.crate import fetch_crate
-from portkit.hipify.code_object import KernelUse, kernels
-from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, compile_matrix, compiler_version, find_hipcc
+from portkit.hipify.code_object import KernelUse, read_kernels
+from portkit.hipify.hipcc import (
+    DEVICE_FLAGS,
+    FLAGS,
+    compile_matrix,
+    find_hipcc,
+    read_compiler_version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,7 +141,7 @@ def main() -> None:
     print(shown)
     if arguments.report:
         day = datetime.now(UTC).date()
-        compiler = compiler_version(find_hipcc()).splitlines()[0]
+        compiler = read_compiler_version(find_hipcc()).splitlines()[0]
         arguments.report.write_text(HEAD.format(day=day, compiler=compiler) + shown + "\n")
 
 
@@ -163,7 +169,7 @@ def theirs(families: Sequence[Family], archs: Sequence[str]) -> dict[tuple[str, 
     # What ggml's own build for HIP defines (src/ggml-hip/CMakeLists.txt).
     flags = [*FLAGS, *DEVICE_FLAGS, "-DGGML_USE_HIP", "-DGGML_HIP_NO_VMM", "-w"]
     flags += [f"-I{folder}" for folder in folders]
-    version = compiler_version(hipcc)
+    version = read_compiler_version(hipcc)
 
     def one(source: str, arch: str) -> Path:
         parts = (version, *LLAMA, *flags, source, arch)
@@ -200,7 +206,7 @@ def table(
 
 def side(code_object: Path, pattern: str) -> Side:
     """Return the one kernel of a code object whose name, as C++ writes it, is like a pattern."""
-    uses = {use.name: use for use in kernels(code_object.read_bytes())}
+    uses = {use.name: use for use in read_kernels(code_object.read_bytes())}
     written = subprocess.run(
         ["c++filt"], input="\n".join(uses), capture_output=True, text=True, check=True
     ).stdout.splitlines()

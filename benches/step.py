@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.cache import cache_folder
-from portkit.codebases.known import named
-from portkit.crosscheck.place import placed
+from portkit.codebases.registry import find_codebase
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import PortkitError
-from portkit.profile.profile import load_codebase
-from portkit.proof.mutation import SWITCH, Mutant
-from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+from portkit.numerics.program_crate import place_program
+from portkit.profiles.profile import load_codebase
+from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
 from portkit.verify.settings import load_settings
+from tools.proof.mutation import SWITCH, Mutant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -280,11 +280,11 @@ def built(tree: Path, base: Path, *, checked: bool = False) -> Program:
         place = copy / path.file
         text = path.seeded(place.read_text(encoding="utf-8"), switched=True)
         place.write_text(text, encoding="utf-8")
-    crate = placed(copy, "candle", base, MODELS)
-    settings = load_settings(load_codebase(named("candle")))
+    crate = place_program(copy, "candle", base, MODELS)
+    settings = load_settings(load_codebase(find_codebase("candle")))
     archs = ARCH_OF_WAVE.values()
     environment = build_toolkit().environment(arch="", checked=checked)
-    environment |= for_cpu_device(settings, archs)
+    environment |= set_build_environment(settings, archs)
     target = cache_folder() / "target" / ("step-checked" if checked else "step")
     command = ["cargo", "build", "--quiet", "--target-dir", str(target)]
     subprocess.run(command, cwd=crate, env=environment, check=True)

@@ -37,13 +37,13 @@ def pages() -> dict[str, str]:
     """Return the pages: their names, relative to ``docs``, and their texts."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    from portkit.hipify.api_table import GROUPS, corrections, group
+    from portkit.hipify.api_table import GROUPS, load_corrections, load_group
 
-    own = corrections()
+    own = load_corrections()
     rows = []
     made = {}
     for name in GROUPS:
-        table = {**group(name), **{n: m for n, m in own.items() if n in group(name)}}
+        table = {**load_group(name), **{n: m for n, m in own.items() if n in load_group(name)}}
         mapped = sum(bool(entry.hip) for entry in table.values())
         rows.append(f"| [{TITLES[name]}](api/{name}.md) | {len(table)} | {mapped} |")
         made[f"api/{name}.md"] = _table(TITLES[name], table)

@@ -22,9 +22,9 @@ def main() -> NoReturn:
     _open_streams()
     code = 0
     try:
-        from portkit.cli import program
+        from portkit.cli import load_program
 
-        program(*sys.argv[1:2])()
+        load_program(*sys.argv[1:2])()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
         # That of the help, which is no command, is told so by the library that prints it.
@@ -36,9 +36,9 @@ def main() -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write("error: interrupted\n")
     except Exception as error:
-        from portkit.cli.command import told
+        from portkit.cli.command import report_error
 
-        code = told(error)
+        code = report_error(error)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

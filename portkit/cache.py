@@ -116,7 +116,7 @@ def write_cached(kind: str, key: str, text: str) -> None:
 
 
 @contextlib.contextmanager
-def alone(file: Path, busy: str) -> Iterator[None]:
+def hold_lock(file: Path, busy: str) -> Iterator[None]:
     """Keep other runs out for as long as the context lasts, by a lock on a file of the cache.
 
     Args:
@@ -134,13 +134,13 @@ def alone(file: Path, busy: str) -> Iterator[None]:
         raise _unwritable(file, error) from error
     with held:
         try:
-            lock(held.fileno())
+            take_lock(held.fileno())
         except BlockingIOError:
             raise BusyTreeError(busy) from None
         yield
 
 
-def lock(descriptor: int, *, shared: bool = False) -> None:
+def take_lock(descriptor: int, *, shared: bool = False) -> None:
     """Take a lock on an open file, an exclusive one but where it is to be shared.
 
     It lasts until the file is closed. Windows has no shared ones here.

@@ -128,6 +128,6 @@ class BusyTreeError(PortkitError):
     exit_code = 22
 
 
-def one_line(error: Exception) -> str:
+def format_error(error: Exception) -> str:
     """Return an error that is none of portkit's own in one line: its kind and what it says."""
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -7,8 +7,8 @@ import stat
 import subprocess
 from typing import TYPE_CHECKING, NoReturn
 
-from portkit.write.disk import Disk
-from portkit.write.transaction import Change
+from portkit.transaction.disk import Disk
+from portkit.transaction.transaction import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable

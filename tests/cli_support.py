@@ -21,7 +21,7 @@ from pathlib import Path
 from apply_support import git
 from typer.testing import CliRunner
 
-from portkit.cli import program
+from portkit.cli import load_program
 
 PROGRAM = (sys.executable, "-m", "portkit")
 
@@ -43,7 +43,7 @@ class Done:
 def invoke(*arguments: object) -> Done:
     """Run portkit in this process."""
     words = [str(argument) for argument in arguments]
-    done = CliRunner().invoke(program(*words[:1]), words)
+    done = CliRunner().invoke(load_program(*words[:1]), words)
     return Done(done.exit_code, done.stdout, done.stderr)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.codebases.known import named
-from portkit.hipify.crate import KernelsCrate
-from portkit.hipify.profile import load_profile
+from portkit.codebases.registry import find_codebase
+from portkit.hipify.kernel_profile import load_profile
+from portkit.hipify.kernels_crate import KernelsCrate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CANDLE = named("candle")
+CANDLE = find_codebase("candle")
 
 
 def candle_kernels(source: Mapping[str, bytes], version: str, shared: str = "") -> KernelsCrate:

@@ -10,13 +10,13 @@ import pytest
 from proven import Proofs
 from turns import LONGEST, today
 
-from portkit.copying import bindings
+from portkit.engine import rustfmt
+from portkit.engine.rustfmt import Refusal, Rustfmt
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
-from portkit.lang.typed import decode
-from portkit.scan import rustfmt
-from portkit.scan.rustfmt import Refusal, Rustfmt
+from portkit.port import hip_bindings
 from portkit.shipped import shipped
+from portkit.syntax.typed_toml import decode_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from portkit.errors import PortkitError
-    from portkit.profile.profile import Facade
+    from portkit.profiles.profile import Facade
 
 # A shell starts what runs in the background, and nohup what it runs, with signals ignored; programs
 # that the tests start would inherit that (POSIX, "Shell Command Language", 2.12).
@@ -58,7 +58,7 @@ def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PORTKIT_TRUST", os.sep)
-        patch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: False)
+        patch.setattr("portkit.cli.type_check.is_checked_by_default", lambda root: False)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 
@@ -75,9 +75,9 @@ def _once() -> Iterator[None]:
     named: dict[object, str] = {}
     read: dict[object, object] = {}
     formatted = Rustfmt.formatted
-    find_behind = rustfmt._behind
-    copied: dict[object, str] = {}
-    copy_text = bindings._text
+    resolve = rustfmt._resolve_rustup_proxy
+    rendered: dict[object, str] = {}
+    render = hip_bindings._render_binding_file
 
     def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | Refusal:
         key = (*map(_stamped, self._command), text, edition)
@@ -86,30 +86,30 @@ def _once() -> Iterator[None]:
             laid_out[key] = found
         return found
 
-    def find_behind_once(program: str) -> str:
+    def resolve_once(program: str) -> str:
         settings = (each for each in os.environ.items() if each[0].startswith(("HOME", "RUSTUP_")))
         key = _stamped(program), _stamped(str(Path(program).with_name("rustup"))), *settings
         if key not in named:
-            named[key] = find_behind(program)
+            named[key] = resolve(program)
         return named[key]
 
-    def copy_text_once(name: str, facade: Facade, maker: str) -> str:
-        key = _stamped(str(shipped(bindings.HOME) / name)), name, repr(facade), maker
-        if key not in copied:
-            copied[key] = copy_text(name, facade, maker)
-        return copied[key]
+    def render_once(name: str, facade: Facade, maker: str) -> str:
+        key = _stamped(str(shipped(hip_bindings.HOME) / name)), name, repr(facade), maker
+        if key not in rendered:
+            rendered[key] = render(name, facade, maker)
+        return rendered[key]
 
     def decode_once(data: str, where: str, kind: type[Any], error: type[PortkitError]) -> Any:
         key = data, where, kind
         if key not in read:
-            read[key] = decode(data, where, kind, error)
+            read[key] = decode_toml(data, where, kind, error)
         return read[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rustfmt, "formatted", formatted_once)
-        patch.setattr(rustfmt, "_behind", find_behind_once)
-        patch.setattr(bindings, "_text", copy_text_once)
-        patch.setattr("portkit.codebases.directory.decode", decode_once)
+        patch.setattr(rustfmt, "_resolve_rustup_proxy", resolve_once)
+        patch.setattr(hip_bindings, "_render_binding_file", render_once)
+        patch.setattr("portkit.codebases.directory.decode_toml", decode_once)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 

@@ -13,7 +13,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from cli_support import make_candle  # noqa: E402 (the path comes first)
 
 from portkit.__main__ import main  # noqa: E402
-from portkit.cli import checked  # noqa: E402
+from portkit.cli import type_check  # noqa: E402
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["fetch"]:
@@ -21,5 +21,5 @@ if __name__ == "__main__":
         assert codebase == "candle"
         make_candle(Path(sys.argv[3]), version=version)
     else:
-        checked.is_checked_by_default = lambda root: False  # it takes minutes
+        type_check.is_checked_by_default = lambda root: False  # it takes minutes
         main()

@@ -21,7 +21,7 @@ from apply_support import CHANGES, leftovers, make_tree, picture
 from calls_support import Failures, library
 
 from portkit.errors import PortkitError
-from portkit.write.transaction import Change, recover, write
+from portkit.transaction.transaction import Change, recover_run, write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ class _Many:
         self.changes = self.fill()
         self.before = picture(self.root)
         begun = time.perf_counter()
-        write(self.root, self.changes)
+        write_plan(self.root, self.changes)
         self.seconds = time.perf_counter() - begun
         self.after = picture(self.root)
 
@@ -88,9 +88,11 @@ def killed(base: Path, times: int, seed: int = 1) -> Tried:
     many, tried, chance = _Many(base), Tried(), random.Random(seed)
     while tried.counts.get("kills", 0) < times:
         many.fill()
-        if _killed_after(lambda: write(many.root, many.changes), chance.uniform(0, many.seconds)):
+        if _killed_after(
+            lambda: write_plan(many.root, many.changes), chance.uniform(0, many.seconds)
+        ):
             tried.count("kills")
-            if (recovery := recover(many.root)) is not None:
+            if (recovery := recover_run(many.root)) is not None:
                 tried.count("finished" if recovery.finished else "taken back")
             many.judge(tried, f"kill {tried.counts['kills']}")
     return tried
@@ -103,17 +105,17 @@ def killed_recovering(base: Path, times: int, seed: int = 2) -> Tried:
     while tried.counts.get("kills while recovering", 0) < times:
         many.fill()
         if not _killed_after(
-            lambda: write(many.root, many.changes), chance.uniform(0, many.seconds)
+            lambda: write_plan(many.root, many.changes), chance.uniform(0, many.seconds)
         ) or not leftovers(many.root):
             continue
         begun = time.perf_counter()
-        hit = _killed_after(lambda: recover(many.root), chance.uniform(0, longest))
+        hit = _killed_after(lambda: recover_run(many.root), chance.uniform(0, longest))
         if not hit:
             longest = max(longest * 0.9, time.perf_counter() - begun)
-            recover(many.root)
+            recover_run(many.root)
             continue
         tried.count("kills while recovering")
-        recover(many.root)
+        recover_run(many.root)
         many.judge(tried, f"kill {tried.counts['kills while recovering']}")
     return tried
 
@@ -161,7 +163,7 @@ def edited(base: Path, times: int) -> Tried:
             os._exit(0)
         said = ""
         try:
-            write(root, CHANGES)
+            write_plan(root, CHANGES)
         except PortkitError as error:
             said = str(error)
         os.waitpid(child, 0)

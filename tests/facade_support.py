@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.copying.bindings import copied
-from portkit.profile.profile import Facade
+from portkit.port.hip_bindings import list_binding_files
+from portkit.profiles.profile import Facade
 from portkit.templates import Templates
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def render_facade(
         },
     }
     manifest = Templates().render("bindings/Cargo.toml.j2", values)
-    files = {path: text() for path, text in copied(FACADE).items()}
+    files = {path: text() for path, text in list_binding_files(FACADE).items()}
     return {"Cargo.toml": manifest, **files}
 
 

@@ -11,9 +11,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
-from portkit.lang import imports, patterns
-from portkit.lang.renaming import normal
-from portkit.lang.source import COMMENTS, Source, grouped, node_text
+from portkit.syntax import imports, patterns
+from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.source_file import COMMENTS, SourceFile, group_attributes, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ def _meaning(path: str, data: bytes) -> Any:
     """Return what a file says, without what the gatings may differ in."""
     if not path.endswith(".rs"):
         return data
-    return _read(Source(path, data).tree.root_node)
+    return _read(SourceFile(path, data).tree.root_node)
 
 
 def _read(node: Node) -> Any:
@@ -50,21 +50,23 @@ def _read(node: Node) -> Any:
     if node.type == "token_tree":
         return _read_tokens(node)
     if node.child_count == 0:
-        return normal(node_text(node))
+        return normalize_rust(node_text(node))
     brought_in: set[str] = set()
     read: list[Any] = []
-    for child, attached in grouped(node):
-        attributes = [normal(node_text(a)) for a in attached if a.type == "attribute_item"]
+    for child, attached in group_attributes(node):
+        attributes = [normalize_rust(node_text(a)) for a in attached if a.type == "attribute_item"]
         if child.type in COMMENTS or _WITHOUT in attributes or "dummy_rocm" in node_text(child):
             continue
         kept = [a for a in attributes if a != _GATED]
         if child.type == "use_declaration" and node.type in _LISTS:
-            shown = [normal(node_text(c)) for c in child.children if "visib" in c.type]
-            brought_in |= {" ".join([*kept, *shown, path]) for path in imports.paths(child)}
+            shown = [normalize_rust(node_text(c)) for c in child.children if "visib" in c.type]
+            brought_in |= {
+                " ".join([*kept, *shown, path]) for path in imports.find_import_paths(child)
+            }
         elif child.type == "match_arm":
             read += _arms(child)
         elif child.type == "attribute_item":
-            read += [text] if (text := normal(node_text(child))) != _GATED else []
+            read += [text] if (text := normalize_rust(node_text(child))) != _GATED else []
         elif child.type not in (",", ";"):
             read += ((*kept, each) for each in _steps(child))
     if node.type == "match_block":
@@ -79,9 +81,9 @@ def _read(node: Node) -> Any:
 
 def _read_tokens(tokens: Node) -> Any:
     """Read the tokens of a macro as a list of expressions if they are one, else as text."""
-    source = Source("tokens.rs", f"fn f() {{ g({node_text(tokens)[1:-1]}) }}".encode())
+    source = SourceFile("tokens.rs", f"fn f() {{ g({node_text(tokens)[1:-1]}) }}".encode())
     if source.tree.root_node.has_error:
-        return normal(node_text(tokens)).replace(_GATED, "")
+        return normalize_rust(node_text(tokens)).replace(_GATED, "")
     return _read(source.tree.root_node)
 
 
@@ -114,7 +116,7 @@ def _steps(node: Node) -> Iterator[Any]:
 
 def _arms(arm: Node) -> Iterator[Any]:
     """Yield an arm for each value that an arm is about."""
-    attributes = [normal(node_text(c)) for c in arm.children if c.type == "attribute_item"]
+    attributes = [normalize_rust(node_text(c)) for c in arm.children if c.type == "attribute_item"]
     if _WITHOUT in attributes:
         return
     kept = [a for a in attributes if a != _GATED]
@@ -122,19 +124,19 @@ def _arms(arm: Node) -> Iterator[Any]:
     assert pattern is not None
     assert value is not None
     inner, condition = pattern.children[0], pattern.child_by_field_name("condition")
-    guard = normal(node_text(condition))
+    guard = normalize_rust(node_text(condition))
     for text in _alternatives(inner):
         yield (*kept, text, guard, repr(_read(value)))
 
 
 def _alternatives(pattern: Node) -> list[str]:
     """Return the values that a pattern is about, its or-patterns multiplied out."""
-    members = patterns.members(pattern)
+    members = patterns.split_or_pattern(pattern)
     if len(members) > 1:
         return [text for member in members for text in _alternatives(member)]
     only = members[0]
     if only.child_count == 0 or only.type == "string_literal":
-        return [normal(node_text(only))]
+        return [normalize_rust(node_text(only))]
     parts = [_alternatives(c) if c.is_named else [node_text(c)] for c in only.children]
     return ["".join(each) for each in itertools.product(*parts)]
 
@@ -144,11 +146,11 @@ def _matches(macro: Node) -> Any:
     if not re.match(r"(?:\w+::)*matches!", node_text(macro)):
         return None
     text, start = macro.text or b"", macro.start_byte
-    value, members, guard = patterns.of_matches(macro)
+    value, members, guard = patterns.parse_matches_macro(macro)
     said = [text[s.start - start : s.end - start].decode() for s in (value, *members, guard)]
     arm = f"{' | '.join(said[1:-1])} {said[-1]}"
     source = f"fn f() {{ match {said[0]} {{ {arm} => true, _ => false }} }}"
-    root = Source("matches.rs", source.encode()).tree.root_node
+    root = SourceFile("matches.rs", source.encode()).tree.root_node
     body = root.named_children[0].child_by_field_name("body")
     assert body is not None
     statement = body.named_children[0]

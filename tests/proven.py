@@ -22,7 +22,7 @@ from turns import today
 
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import find_cxx
-from portkit.device.toolkit import sources_key
+from portkit.device.toolkit import compute_sources_key
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class Proofs:
 
 def device_inputs() -> tuple[Path | str, ...]:
     """Return the inputs that the CPU device has: its sources, and what builds and runs programs."""
-    package = ROOT / "portkit"
     cxx = find_cxx()
+    code = ("portkit/device", "portkit/verify", "tools/proof", "portkit/cli/device.py")
+    shared = ("portkit/syntax/cxx_tokens.py", "portkit/workspace/process.py")
+    support = ("tests/verify_support.py", "tests/facade_support.py")
     return (
-        *(sources_key(), *cxx.command, cxx.version, *cxx.machine, _version("rustc")),
-        *(package / name for name in ("device", "proof", "verify", "lang/cxx.py")),
-        *(package / name for name in ("tree/process.py", "cli/device.py")),
-        *(ROOT / "tests" / name for name in ("verify_support.py", "facade_support.py")),
+        *(compute_sources_key(), *cxx.command, cxx.version, *cxx.machine, _version("rustc")),
+        *(ROOT / name for name in (*code, *shared, *support)),
     )
 
 

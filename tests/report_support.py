@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from portkit.report.model import Mention, Report, ReportedCrate, ReportedSite
-from portkit.tree.finding import Applicability, Status
+from portkit.workspace.finding import Applicability, Status
 
 SECRET = "let upstream = cuda_text();"
 CODES = ("PK301", "PK302", "PK401", "PK402", "PK403", "PK801", "PK802")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tree_support import crate, port_of
 
-from portkit.copying.analog import copy_file, substitute_peer
-from portkit.lang.source import Source
+from portkit.port.copy_item import copy_file, substitute_peer
+from portkit.syntax.source_file import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ CASE = Path(__file__).parent / "fixtures/rules/guard/a_function_that_can_be_reac
 def copy(text: str, profile: Mapping[str, Any] | None = None, directory: Path = Path()) -> str:
     """Return the copy of a file with this text."""
     job = port_of(crate(""), profile, root=directory)
-    return copy_file(job, Source("src/cuda.rs", text.encode()))
+    return copy_file(job, SourceFile("src/cuda.rs", text.encode()))
 
 
 def test_a_copy_is_the_renamed_text() -> None:

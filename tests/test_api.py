@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portkit.report.api import Api, changed
+from portkit.report.public_api import ApiChanges, find_api_changes
 
 BEFORE = {
     "a/Cargo.toml": b'[package]\nname = "a"\n[features]\ndefault = []\ncuda = []\n',
@@ -48,7 +48,7 @@ impl Run for Device { fn rocm(&self) {} }
 
 
 def test_what_is_new_is_what_is_public_now() -> None:
-    assert changed(BEFORE, AFTER) == Api(
+    assert find_api_changes(BEFORE, AFTER) == ApiChanges(
         features={"rocm": ["a"]},
         defaults={"cuda": ["a"]},
         names={
@@ -66,8 +66,10 @@ def test_what_is_new_is_what_is_public_now() -> None:
 def test_a_variant_under_the_feature_closes_nothing() -> None:
     before = {"src/lib.rs": b"pub enum Device { Cpu }\n"}
     after = {"src/lib.rs": b'pub enum Device { Cpu, #[cfg(feature = "rocm")] Rocm }\n'}
-    assert changed(before, after) == Api(enums=("Device",))
+    assert find_api_changes(before, after) == ApiChanges(enums=("Device",))
 
 
 def test_a_manifest_that_is_none_says_nothing() -> None:
-    assert changed({"Cargo.toml": b"["}, {"Cargo.toml": b'features = "rocm"'}) == Api()
+    assert (
+        find_api_changes({"Cargo.toml": b"["}, {"Cargo.toml": b'features = "rocm"'}) == ApiChanges()
+    )

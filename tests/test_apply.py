@@ -13,8 +13,8 @@ import pytest
 from apply_support import BEFORE, CHANGES, expected, git, in_child, leftovers, make_tree, picture
 
 from portkit.errors import DiskError, OutsideTreeError, PlanError, PortkitError, TreeChangedError
-from portkit.write import transaction as apply
-from portkit.write.transaction import Change, Recovery, recover, write
+from portkit.transaction import transaction as apply
+from portkit.transaction.transaction import Change, Recovery, recover_run, write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def refused(
     """Expect an error that says the words in one sentence, and an untouched tree."""
     before = picture(root)
     with pytest.raises(error) as caught:
-        write(root, changes)
+        write_plan(root, changes)
     assert type(caught.value) is error
     for word in words:
         assert word in str(caught.value)
@@ -52,10 +52,10 @@ def refused(
 
 def test_a_plan_without_changes_touches_nothing(tmp_path: Path) -> None:
     root = make_tree(tmp_path / "tree", git=False)
-    write(root, [])
-    write(root, [Change("Cargo.toml", b"x", b"x")])
+    write_plan(root, [])
+    write_plan(root, [Change("Cargo.toml", b"x", b"x")])
     assert not (tmp_path / "state").exists()
-    assert recover(root) is None
+    assert recover_run(root) is None
     assert not (tmp_path / "state").exists()
 
 
@@ -63,7 +63,7 @@ def test_a_plan_without_changes_touches_nothing(tmp_path: Path) -> None:
 def test_a_plan_is_written_whole(tmp_path: Path, with_git: bool) -> None:
     root = make_tree(tmp_path / "tree", git=with_git)
     before = picture(root)
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
     assert picture(root) == expected(before)
     assert leftovers(root) == []
     assert (tmp_path / "state").exists() != with_git
@@ -71,16 +71,16 @@ def test_a_plan_is_written_whole(tmp_path: Path, with_git: bool) -> None:
 
 def test_a_relative_root_and_one_behind_a_link(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root.parent)
-    write(Path("tree"), [Change("a", None, b"a")])
+    write_plan(Path("tree"), [Change("a", None, b"a")])
     (root.parent / "link").symlink_to(root)
-    write(root.parent / "link", [Change("b", None, b"b")])
+    write_plan(root.parent / "link", [Change("b", None, b"b")])
     assert (root / "a").read_bytes() == b"a"
     assert (root / "b").read_bytes() == b"b"
 
 
 def test_bytes_are_written_as_they_are(root: Path) -> None:
     content = bytes(range(256)) + b"\r\nno end"
-    write(root, [Change("Cargo.toml", b"untouched\r\n", content)])
+    write_plan(root, [Change("Cargo.toml", b"untouched\r\n", content)])
     assert (root / "Cargo.toml").read_bytes() == content
 
 
@@ -91,7 +91,7 @@ def test_a_tree_on_another_file_system_than_the_journal(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         root = make_tree(Path(folder) / "tree", git=False)
         before = picture(root)
-        write(root, CHANGES)
+        write_plan(root, CHANGES)
         assert picture(root) == expected(before)
     assert not [place for place in tmp_path.glob("state/portkit/*") if place.suffix != ".lock"]
 
@@ -99,10 +99,10 @@ def test_a_tree_on_another_file_system_than_the_journal(tmp_path: Path) -> None:
 def test_staging_beside_the_target_in_a_hidden_folder(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apply, "_same_file_system", lambda one, other: False)
+    monkeypatch.setattr(apply, "_is_same_file_system", lambda one, other: False)
     (root / ".github").mkdir()
     before = picture(root)
-    write(root, [Change(".github/x.yml", None, b"x"), Change(".hidden", None, b"y")])
+    write_plan(root, [Change(".github/x.yml", None, b"x"), Change(".hidden", None, b"y")])
     after = {".github/x.yml": (0o644, b"x"), ".hidden": (0o644, b"y")}
     assert picture(root) == before | after
 
@@ -113,7 +113,7 @@ def test_the_owner_stays(root: Path) -> None:
     place = root / "src/lib.rs"
     os.chown(place, 1234, 2345)
     place.chmod(0o4755)
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
     status = place.stat()
     assert (status.st_uid, status.st_gid) == (1234, 2345)
     assert stat.S_IMODE(status.st_mode) == 0o4755
@@ -122,7 +122,7 @@ def test_the_owner_stays(root: Path) -> None:
 def test_a_hard_link_elsewhere_keeps_the_old_content(root: Path) -> None:
     other = root.parent / "other"
     other.hardlink_to(root / "src/lib.rs")
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
     assert other.read_bytes() == BEFORE["src/lib.rs"]
 
 
@@ -131,7 +131,7 @@ def test_the_git_index_and_head_are_left_alone(tmp_path: Path) -> None:
     git(root, "init", "--quiet")
     git(root, "add", ".")
     git(root, "commit", "--quiet", "--message", "start")
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
     assert git(root, "status", "--porcelain", "--untracked-files=all").splitlines() == [
         " M run.sh",
         " M src/lib.rs",
@@ -193,7 +193,7 @@ def test_a_name_that_is_too_long(root: Path) -> None:
 
 def test_a_root_that_is_missing(root: Path) -> None:
     with pytest.raises(TreeChangedError, match="not a folder"):
-        write(root / "no", [Change("a/b", None, b"")])
+        write_plan(root / "no", [Change("a/b", None, b"")])
     assert not (root / "no").exists()
 
 
@@ -229,7 +229,7 @@ def as_nobody(root: Path, *words: str) -> None:
         os.setgid(65534)
         os.setuid(65534)
         with pytest.raises(PortkitError) as caught:
-            write(root, CHANGES)
+            write_plan(root, CHANGES)
         for word in words:
             assert word in str(caught.value)
 
@@ -287,7 +287,7 @@ def test_a_file_of_a_user_is_not_lost_when_links_to_it_are_forbidden(public: Pat
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
-        write(root, CHANGES)
+        write_plan(root, CHANGES)
 
     assert in_child(attempt) == 0
     after = expected(before)
@@ -304,7 +304,7 @@ def test_no_place_for_a_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Path, "home", homeless)
     root = make_tree(tmp_path / "tree", git=False)
     refused(root, CHANGES, DiskError, "no place for the journal", "XDG_STATE_HOME")
-    assert recover(root) is None
+    assert recover_run(root) is None
 
 
 # --- paths -------------------------------------------------------------------------------------
@@ -354,13 +354,13 @@ def test_a_path_that_leads_out(root: Path, path: str, word: str) -> None:
     "path", ["..rs", "a..b", ".gitignore", ".github/x.yml", "auxiliary.rs", "com10", "é/ü.rs", "~x"]
 )
 def test_a_path_that_only_looks_odd(root: Path, path: str) -> None:
-    write(root, [Change(path, None, b"x")])
+    write_plan(root, [Change(path, None, b"x")])
     assert (root / path).read_bytes() == b"x"
 
 
 def test_a_file_named_as_a_device_may_be_edited(root: Path) -> None:
     (root / "src/aux.rs").write_bytes(b"old")
-    write(root, [Change("src/aux.rs", b"old", b"new")])
+    write_plan(root, [Change("src/aux.rs", b"old", b"new")])
     assert (root / "src/aux.rs").read_bytes() == b"new"
 
 
@@ -413,7 +413,7 @@ def test_two_runs_at_once(root: Path) -> None:
 
     def attempt() -> None:
         try:
-            write(root, CHANGES)
+            write_plan(root, CHANGES)
         except TreeChangedError:
             os._exit(14)
         except PortkitError as error:
@@ -435,7 +435,7 @@ def test_two_runs_at_once(root: Path) -> None:
             (root / path).write_bytes(content)
         for change in CHANGES[2:]:
             (root / change.path).unlink()
-        assert recover(root) is None
+        assert recover_run(root) is None
 
 
 def test_importing_needs_nothing_of_unix() -> None:
@@ -446,7 +446,7 @@ def test_importing_needs_nothing_of_unix() -> None:
         for name in [name for name in sys.modules if name.startswith("portkit")]:
             del sys.modules[name]
         sys.modules["fcntl"] = None  # type: ignore[assignment]
-        import portkit.write.transaction as anew
+        import portkit.transaction.transaction as anew
 
         assert anew.Change is not Change
 

@@ -29,8 +29,8 @@ from apply_support import (
 from edits_support import EDIT, anew, edited, in_place, killed
 
 from portkit.errors import DiskError, PortkitError, TreeChangedError
-from portkit.write import transaction as apply
-from portkit.write.transaction import Change, recover, write
+from portkit.transaction import transaction as apply
+from portkit.transaction.transaction import Change, recover_run, write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def _surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree with its journal in each of the places, staged there or beside the targets."""
     if request.param == "in tree":
-        monkeypatch.setattr(apply, "_same_file_system", lambda one, other: False)
+        monkeypatch.setattr(apply, "_is_same_file_system", lambda one, other: False)
     return make_tree(tmp_path / "tree", git=request.param == "git")
 
 
@@ -71,7 +71,7 @@ def reset(root: Path) -> None:
 def operations(root: Path) -> int:
     """Return the number of operations of an undisturbed run."""
     disk = CountingDisk()
-    write(root, CHANGES, disk=disk)
+    write_plan(root, CHANGES, disk=disk)
     reset(root)
     return disk.count
 
@@ -82,20 +82,20 @@ def test_killed_at_each_operation_the_next_run_finishes_or_restores(root: Path, 
     after = expected(before)
     outcomes = []
     for at in range(operations(root)):
-        status = in_child(partial(write, root, CHANGES, disk=KillingDisk(at, torn=torn)))
+        status = in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(at, torn=torn)))
         assert status == KILLED or torn  # not every operation can be torn; nor does the last write
-        recovery = recover(root)
+        recovery = recover_run(root)
         now = picture(root)
         assert now in (before, after), f"killed at {at}"
         assert leftovers(root) == []
         if recovery is not None:
             assert recovery.finished == (now == after)
             assert recovery.paths == tuple(change.path for change in CHANGES)
-        assert recover(root) is None
+        assert recover_run(root) is None
         outcomes.append(now == after)
         # What recovery left is a tree that the same plan can be written to, or has been.
         if now == before:
-            write(root, CHANGES)
+            write_plan(root, CHANGES)
             assert picture(root) == after
         reset(root)
     assert outcomes == sorted(outcomes), "restored after a finished one: no single commit point"
@@ -107,15 +107,15 @@ def test_killed_again_while_recovering(root: Path) -> None:
     before = picture(root)
     few = CHANGES[1:3]  # a changed file, and a new one in a new folder
     disk = CountingDisk()
-    write(root, few, disk=disk)
+    write_plan(root, few, disk=disk)
     after = picture(root)
     reset(root)
     seen = set()
     for at in range(disk.count):
         for again in range(1000):
-            in_child(partial(write, root, few, disk=KillingDisk(at)))
-            status = in_child(partial(recover, root, disk=KillingDisk(again)))
-            recover(root)
+            in_child(partial(write_plan, root, few, disk=KillingDisk(at)))
+            status = in_child(partial(recover_run, root, disk=KillingDisk(again)))
+            recover_run(root)
             now = picture(root)
             assert now in (before, after), f"killed at {at}, then at {again}"
             assert leftovers(root) == []
@@ -149,24 +149,24 @@ def test_killed_while_taking_back(root: Path) -> None:
             super().link(source, target)
 
     counting = CountingDisk()
-    write(root, CHANGES, disk=counting)
+    write_plan(root, CHANGES, disk=counting)
     reset(root)
     failing = next(n for n, (_, paths) in enumerate(counting.log) if paths[-1].name == "new.rs")
     edited = 0
     for at in range(failing + 1, 1000):
-        status = in_child(partial(write, root, CHANGES, disk=Disk(at)))
+        status = in_child(partial(write_plan, root, CHANGES, disk=Disk(at)))
         if status == 1:  # DiskError: the process lived to tell
             break
         now = picture(root)
         if now["src/lib.rs"] == before["src/lib.rs"] and now["run.sh"] != before["run.sh"]:
             edited += 1
             (root / "src/lib.rs").write_bytes(b"edited after it was taken back\n")
-            recover(root)
+            recover_run(root)
             assert (root / "src/lib.rs").read_bytes() == b"edited after it was taken back\n"
             (root / "src/lib.rs").write_bytes(b"old lib\n")
             assert picture(root) == before
         else:
-            recover(root)
+            recover_run(root)
             assert picture(root) in (before, expected(before)), f"killed at {at}"
         assert leftovers(root) == []
         reset(root)
@@ -177,13 +177,13 @@ def test_killed_while_taking_back(root: Path) -> None:
 def test_what_somebody_did_in_the_same_way_is_left_alone(root: Path) -> None:
     before = picture(root)
     disk = CountingDisk()
-    write(root, CHANGES, disk=disk)
+    write_plan(root, CHANGES, disk=disk)
     commit = next(n for n, (name, _) in enumerate(disk.log) if name == "rename")
     reset(root)
-    in_child(partial(write, root, CHANGES, disk=KillingDisk(commit + 2)))
+    in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(commit + 2)))
     (root / "run.sh").write_bytes(b"")  # as planned
     number = (root / "run.sh").stat().st_ino
-    recovery = recover(root)
+    recovery = recover_run(root)
     assert recovery is not None and recovery.finished
     assert picture(root) == expected(before)
     assert (root / "run.sh").stat().st_ino == number
@@ -196,12 +196,12 @@ def test_an_edit_between_kill_and_recovery_is_never_lost(root: Path) -> None:
     messages = set()
     for at in range(operations(root)):
         for change in (CHANGES[0], CHANGES[2]):
-            in_child(partial(write, root, CHANGES, disk=KillingDisk(at)))
+            in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(at)))
             edited = root / change.path
             edited.parent.mkdir(parents=True, exist_ok=True)
             edited.write_bytes(b"the user's own\n")
             try:
-                recover(root)
+                recover_run(root)
             except TreeChangedError as error:
                 assert change.path in str(error)
                 messages.add("kept" in str(error))
@@ -222,23 +222,23 @@ def test_an_edit_between_kill_and_recovery_is_never_lost(root: Path) -> None:
 def test_edits_on_both_sides_are_reported_and_nothing_is_touched(tmp_path: Path) -> None:
     root = make_tree(tmp_path / "tree")
     disk = CountingDisk()
-    write(root, CHANGES, disk=disk)
+    write_plan(root, CHANGES, disk=disk)
     exchanges = [n for n, (name, _) in enumerate(disk.log) if name == "exchange"]
     reset(root)
     # Kill between the first and the second file.
-    in_child(partial(write, root, CHANGES, disk=KillingDisk(exchanges[1])))
+    in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(exchanges[1])))
     (root / "src/lib.rs").write_bytes(b"edited after it was written\n")
     (root / "run.sh").write_bytes(b"edited before it could be written\n")
     now = picture(root)
     for _ in range(2):
         with pytest.raises(TreeChangedError) as error:
-            recover(root)
+            recover_run(root)
         assert "src/lib.rs" in str(error.value) and str(root / ".git") in str(error.value)
         assert picture(root) == now
     # The advice holds: with the written file brought back, the rest is taken back too.
     (root / "src/lib.rs").write_bytes(b"old lib\n")
     with pytest.raises(TreeChangedError, match=r"run\.sh changed .* kept"):
-        recover(root)
+        recover_run(root)
     assert (root / "run.sh").read_bytes() == b"edited before it could be written\n"
     assert not (root / "src/rocm").exists()
     assert leftovers(root) == []
@@ -249,13 +249,13 @@ def test_a_tree_that_git_brought_back_is_restored(tmp_path: Path) -> None:
     root = make_tree(tmp_path / "tree")
     before = picture(root)
     disk = CountingDisk()
-    write(root, CHANGES, disk=disk)
+    write_plan(root, CHANGES, disk=disk)
     last = max(n for n, (name, _) in enumerate(disk.log) if name == "rename")
     reset(root)
-    in_child(partial(write, root, CHANGES, disk=KillingDisk(last)))
+    in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(last)))
     assert picture(root) == expected(before)
     (root / "src/lib.rs").write_bytes(b"old lib\n")
-    recovery = recover(root)
+    recovery = recover_run(root)
     assert recovery is not None and not recovery.finished
     assert picture(root) == before
 
@@ -268,14 +268,14 @@ def test_an_operation_that_fails_leaves_the_tree_as_it_was(root: Path, code: int
     for at in range(operations(root)):
         disk = FailingDisk(at, OSError(code, os.strerror(code), "the file"))
         try:
-            write(root, CHANGES, disk=disk)
+            write_plan(root, CHANGES, disk=disk)
         except DiskError as error:
             assert disk.log[at][0] != "link"
             failed += 1
             assert os.strerror(code) in str(error)
             assert ("free some space" in str(error)) == (code == errno.ENOSPC)
             if "are whole" in str(error):  # only the journal is left
-                recover(root)
+                recover_run(root)
                 assert picture(root) == after, f"failed at {at}"
             else:
                 assert picture(root) == before, f"failed at {at}"
@@ -292,8 +292,8 @@ def test_a_disk_that_fails_for_good_can_be_recovered_from(root: Path) -> None:
     for at in range(operations(root)):
         disk = FailingDisk(at, OSError(errno.EIO, "Input/output error", "the file"), ever=True)
         with pytest.raises(DiskError, match="Input/output error"):
-            write(root, CHANGES, disk=disk)
-        recover(root)
+            write_plan(root, CHANGES, disk=disk)
+        recover_run(root)
         assert picture(root) in (before, expected(before)), f"failed from {at} on"
         assert leftovers(root) == []
         reset(root)
@@ -303,7 +303,7 @@ def test_a_full_disk_leaves_the_tree_as_it_was(root: Path) -> None:
     before = picture(root)
     for at in range(operations(root)):
         try:
-            write(root, CHANGES, disk=FullDisk(at))
+            write_plan(root, CHANGES, disk=FullDisk(at))
         except DiskError as error:
             assert "free some space" in str(error)
             assert picture(root) == before
@@ -317,18 +317,18 @@ def test_a_full_disk_leaves_the_tree_as_it_was(root: Path) -> None:
 def test_an_interrupt_from_the_keyboard_leaves_all_or_nothing(root: Path) -> None:
     before = picture(root)
     disk = CountingDisk()
-    write(root, CHANGES, disk=disk)
+    write_plan(root, CHANGES, disk=disk)
     commit = next(n for n, (name, _) in enumerate(disk.log) if name == "rename")
     reset(root)
     for at in range(disk.count):
         with pytest.raises(KeyboardInterrupt):
-            write(root, CHANGES, disk=FailingDisk(at, KeyboardInterrupt()))
+            write_plan(root, CHANGES, disk=FailingDisk(at, KeyboardInterrupt()))
         if at <= commit:
             assert picture(root) == before
             assert leftovers(root) == []
         interrupted = {k: v for k, v in picture(root).items() if ".portkit-" not in k}
         assert interrupted in (before, expected(before)), f"interrupted at {at}"
-        recover(root)
+        recover_run(root)
         assert leftovers(root) == []
         assert picture(root) in (before, expected(before))
         reset(root)
@@ -339,7 +339,7 @@ def test_what_a_step_relies_on_is_durable_before_it(
     root: Path, make_disk: Callable[[], CountingDisk]
 ) -> None:
     disk = make_disk()
-    write(root, CHANGES, disk=disk)
+    write_plan(root, CHANGES, disk=disk)
     renames = [n for n, (name, _) in enumerate(disk.log) if name == "rename"]
     commit, done = renames[0], renames[-1]
     assert disk.log[commit][1][1].name == "committed.json"
@@ -387,10 +387,10 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         before = picture(root)
         changes = [*CHANGES, Change("src/big.rs", None, b"x" * 300_000)]
         with pytest.raises(DiskError, match="No space left on device"):
-            write(root, changes)
+            write_plan(root, changes)
         assert picture(root) == before
         assert leftovers(root) == []
-        write(root, CHANGES)
+        write_plan(root, CHANGES)
         assert picture(root) == expected(before)
     finally:
         subprocess.run(["umount", str(mount)], check=True)
@@ -399,14 +399,14 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
 def test_every_error_of_a_failing_disk_is_one_for_the_user(root: Path) -> None:
     """Also where recovery is what fails."""
     for at in range(operations(root)):
-        in_child(partial(write, root, CHANGES, disk=KillingDisk(at)))
+        in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(at)))
         for again in range(30):
             error = OSError(errno.EROFS, "Read-only file system", "the file")
             try:
-                recover(root, disk=FailingDisk(again, error, ever=True))
+                recover_run(root, disk=FailingDisk(again, error, ever=True))
             except PortkitError as caught:
                 assert "Read-only file system" in str(caught)
-        recover(root)
+        recover_run(root)
         assert leftovers(root) == []
         reset(root)
 
@@ -437,7 +437,7 @@ def test_an_edit_at_each_operation_is_never_lost(
     for at in range(operations(root)):
         said = ""
         try:
-            write(root, CHANGES, disk=EditingDisk(at, partial(save, root / change.path)))
+            write_plan(root, CHANGES, disk=EditingDisk(at, partial(save, root / change.path)))
         except PortkitError as error:
             said = str(error)
         standing = (root / change.path).read_bytes() if (root / change.path).exists() else b""

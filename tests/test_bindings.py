@@ -11,14 +11,14 @@ from cli_support import add_file, commit, invoke
 from kernels_tree_support import make_with_kernels
 from msgspec.structs import replace
 
-from portkit.copying.additions import Mark, mark
-from portkit.copying.bindings import HOME, MAKER, copied
+from portkit.engine.session import scan_tree
 from portkit.errors import ConfigError
-from portkit.profile.profile import Facade, load_vendor
-from portkit.profile.settings import NAME
-from portkit.scan.session import scan_tree
+from portkit.port.hip_bindings import BUILD_CRATE, HOME, list_binding_files
+from portkit.port.new_files import PortMark, find_port_mark
+from portkit.profiles.profile import Facade, load_vendor
+from portkit.profiles.settings import NAME
 from portkit.shipped import shipped
-from portkit.verify.baseline import default_revision
+from portkit.verify.baseline import find_default_revision
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,36 +206,38 @@ def test_a_tree_with_cudarc_of_its_own_has_bindings_of_its_own(tmp_path: Path, a
     commit(root)
     assert invoke("apply", root, "--no-format").code == 0
     assert (root / "layers-hip/Cargo.toml").is_file()
-    assert mark(scan_tree(root).job) == Mark("layers-hip/Cargo.toml")
+    assert find_port_mark(scan_tree(root).job) == PortMark("layers-hip/Cargo.toml")
 
 
 def test_a_port_that_adds_no_file_is_told_by_its_feature(tmp_path: Path) -> None:
     root = make_layers(tmp_path / "layers")
     upstream = git(root, "rev-parse", "HEAD").strip()
-    told = mark(scan_tree(root).job)
+    told = find_port_mark(scan_tree(root).job)
     assert told is not None
-    assert default_revision(root, told) == upstream
+    assert find_default_revision(root, told) == upstream
     assert invoke("apply", root, "--no-format").code == 0
-    assert default_revision(root, told) == upstream
+    assert find_default_revision(root, told) == upstream
     commit(root)
-    assert default_revision(root, told) == upstream
+    assert find_default_revision(root, told) == upstream
     # The line changes, and is the port's all the same.
     manifest = root / "Cargo.toml"
     manifest.write_text(manifest.read_text().replace("rocm = []", 'rocm = ["candle-core/rocm"]'))
     commit(root)
-    assert default_revision(root, told) == upstream
+    assert find_default_revision(root, told) == upstream
 
 
 def test_the_copy_names_what_makes_launchers_in_the_tree(candle: Path) -> None:
     files = ported(candle)
     for path in ("candle-hip/README.md", "candle-hip/src/launchers.rs"):
         assert "the build script of `candle-rocm-kernels` has" in " ".join(files[path].split())
-    assert not [p for p, text in files.items() if p.startswith("candle-hip") and MAKER in text]
+    assert not [
+        p for p, text in files.items() if p.startswith("candle-hip") and BUILD_CRATE in text
+    ]
 
 
 @pytest.mark.parametrize("unused", [(), ("miopen",), ("miopen", "rccl"), ("rccl",)])
 def test_the_page_tells_of_what_the_copy_has(unused: tuple[str, ...]) -> None:
-    made = copied(replace(load_vendor("rocm").facade, name="toy-hip", unused=unused))
+    made = list_binding_files(replace(load_vendor("rocm").facade, name="toy-hip", unused=unused))
     page, library = made["README.md"](), made["src/lib.rs"]()
     for module, title in (("miopen", "MIOpen"), ("rccl", "RCCL")):
         has = module not in unused

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tree_support import crate, scan_of
 
-from portkit.scan.parity import unpaired
-from portkit.scan.plan import plan
-from portkit.tree.finding import Applicability
+from portkit.engine.parity import find_missing_counterparts
+from portkit.engine.plan import build_plan
+from portkit.workspace.finding import Applicability
 
 OF_BOTH_KINDS = """pub struct Kernel;
 
@@ -53,13 +53,15 @@ def test_an_implementation_that_neither_gives_way_nor_is_for_both_is_for_a_perso
         "with both features on devices would be implemented twice: set what is ROCm's beside what"
         " is CUDA's in it, each under its feature, by hand"
     )
-    assert plan(scan).changes == ()
+    assert build_plan(scan).changes == ()
 
 
 def test_a_copy_under_a_library_s_feature_gives_way_to_that_library() -> None:
-    (change,) = plan(scan_of(crate(OF_A_LIBRARY)), rustfmt=False).changes
+    (change,) = build_plan(scan_of(crate(OF_A_LIBRARY)), rustfmt=False).changes
     assert '#[cfg(all(feature = "miopen", not(feature = "cudnn")))]' in change.after.decode()
 
 
 def test_parity_looks_through_all_implementations_of_a_type() -> None:
-    assert [(u.line, u.wanted) for u in unpaired(scan_of(crate(APART)))] == [(15, "rocm_streams")]
+    assert [(u.line, u.wanted) for u in find_missing_counterparts(scan_of(crate(APART)))] == [
+        (15, "rocm_streams")
+    ]

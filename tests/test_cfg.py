@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portkit.lang.cfg import Cfg, parse_cfg, widen
+from portkit.syntax.cfg import Cfg, parse_cfg, widen_condition
 
 CUDA, METAL = Cfg("", (), "cuda"), Cfg("", (), "metal")
 UNIX = Cfg("")
@@ -149,7 +149,7 @@ def test_features_are_all_that_are_named() -> None:
     ],
 )
 def test_widening(before: str, after: str) -> None:
-    assert widen(before, "cuda", "rocm") == after
+    assert widen_condition(before, "cuda", "rocm") == after
 
 
 _OPTIONS = st.sampled_from(['feature = "cuda"', 'feature = "metal"', "unix"])
@@ -191,7 +191,7 @@ def test_answers_agree_with_the_reference(condition: str, metal: bool, unix: boo
 def test_a_widened_condition_holds_where_either_feature_is_on(
     condition: str, metal: bool, unix: bool, rocm: bool
 ) -> None:
-    parsed = cfg(widen(condition, "cuda", "rocm"))
+    parsed = cfg(widen_condition(condition, "cuda", "rocm"))
     more = frozenset({"metal"} if metal else ())
     on = more | {"rocm"} if rocm else more
     old = more | {"cuda"} if rocm else more

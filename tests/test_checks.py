@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from tree_support import Tree, crate, scan_of
 
-from portkit.checks import CHECKS, Ported
-from portkit.scan.refused import with_refusals
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.checks import CHECKS, PortedTree
+from portkit.engine.refusals import apply_checks
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 DEVICE = """\
 pub enum Device {
@@ -62,28 +62,28 @@ def manual(scan: Scan) -> list[Finding]:
 def test_a_good_port_is_left_as_it_is() -> None:
     scan = scan_of({**crate(DEVICE), "Cargo.toml": MANIFEST})
     assert any(f.status is Status.TODO for f in scan.findings)
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
 
 
 def test_rust_that_does_not_parse_is_not_written() -> None:
     scan = written(crate(DEVICE), "src/lib.rs", "pub fn is_rocm", "pub fn fn is_rocm")
-    (found,) = manual(with_refusals(scan))
+    (found,) = manual(apply_checks(scan))
     assert (found.status, found.edits) == (Status.NONE, ())
     assert "no longer parses" in found.message
-    others = [f for f in with_refusals(scan).findings if f.status is Status.TODO]
+    others = [f for f in apply_checks(scan).findings if f.status is Status.TODO]
     assert others
 
 
 def test_toml_that_says_a_table_twice_is_not_written() -> None:
     tree = {**crate(DEVICE), "Cargo.toml": MANIFEST}
     scan = written(tree, "Cargo.toml", "rocm = []", "[features]\nrocm = []")
-    (found,) = manual(with_refusals(scan))
+    (found,) = manual(apply_checks(scan))
     assert "TOML" in found.message
 
 
 def test_a_file_that_did_not_parse_before_is_the_trees_own() -> None:
     scan = scan_of(crate(DEVICE + "\nfn broken( {\n"))
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
 
 
 def test_of_two_edits_of_the_same_bytes_one_is_written() -> None:
@@ -95,19 +95,19 @@ def test_of_two_edits_of_the_same_bytes_one_is_written() -> None:
         for code in ("PK998", "PK999")
     )
     rest = [f for f in scan.findings if f is not first]
-    found = with_refusals(replace(scan, findings=(*rest, *both)))
+    found = apply_checks(replace(scan, findings=(*rest, *both)))
     assert [f.code for f in manual(found)] == ["PK999"]
 
 
 def test_an_arm_without_its_variant_is_not_written() -> None:
     scan = written(crate(DEVICE), "src/lib.rs", "Rocm(usize)", "Rocm(usize")
-    found = with_refusals(scan)
+    found = apply_checks(scan)
     assert not any("Device::Rocm" in e.text for f in found.findings for e in f.edits)
 
 
 def test_a_part_of_a_written_file_leads_to_its_finding() -> None:
     scan = scan_of(crate(DEVICE))
-    after = Ported(scan.job, scan.findings).written("src/lib.rs")
+    after = PortedTree(scan.job, scan.findings).written("src/lib.rs")
     assert after is not None
     at = after.source.data.index(b"fn is_rocm")
     (writer,) = after.find_writers(at, at + 1)
@@ -117,7 +117,7 @@ def test_a_part_of_a_written_file_leads_to_its_finding() -> None:
 
 def test_what_is_refused_leaves_the_other_files_read() -> None:
     scan = scan_of({**crate(DEVICE), "Cargo.toml": MANIFEST})
-    ported = Ported(scan.job, scan.findings)
+    ported = PortedTree(scan.job, scan.findings)
     assert not [each for check in CHECKS for each in check(ported)]
     manifest = ported.written("Cargo.toml")
     rest = ported.without(ported.edited["src/lib.rs"])
@@ -181,7 +181,7 @@ def test_an_arm_under_a_feature_that_its_crate_lacks_is_not_written() -> None:
 
 def test_files_whose_findings_stay_the_same_stay_read() -> None:
     scan = scan_of({**crate(DEVICE), "Cargo.toml": MANIFEST})
-    ported = Ported(scan.job, scan.findings)
+    ported = PortedTree(scan.job, scan.findings)
     before = {path: ported.written(path) for path in ("Cargo.toml", "src/lib.rs")}
     assert None not in before.values()
     rest = tuple(f for f in scan.findings if f.path != "src/lib.rs")

@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 from tree_support import crate, scan_of
 
-from portkit.scan.refused import with_refusals
-from portkit.tree.finding import Applicability, Status
+from portkit.engine.refusals import apply_checks
+from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
+    from portkit.engine.scan import Scan
+    from portkit.workspace.finding import Finding
 
 DEVICE = """\
 pub struct CudaDevice;
@@ -63,7 +63,7 @@ def excluded(scan: Scan, code: str, text: str) -> Scan:
 
     changed = replace(scan, findings=tuple(map(left, scan.findings)))
     assert changed != scan
-    return with_refusals(changed)
+    return apply_checks(changed)
 
 
 def said(scan: Scan, applicability: Applicability, code: str) -> list[str]:
@@ -88,7 +88,7 @@ def test_halves_are_one_decision() -> None:
         "It is one half of `first` and `ranks`, and the other half is for review. Decide both"
         " together"
     )
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ pub fn count(device: &Device) -> usize {{
     scan = scan_of(crate(DEVICE + text))
     messages = [f.message for f in scan.findings if "on another vendor's device" in f.message]
     assert len(messages) == is_doubted
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
 
 
 def test_a_field_of_cuda_alone_is_read_in_no_copy() -> None:

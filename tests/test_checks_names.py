@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 from tree_support import Tree, crate, scan_of
 
-from portkit.scan.refused import with_refusals
-from portkit.tree.finding import Applicability
+from portkit.engine.refusals import apply_checks
+from portkit.workspace.finding import Applicability
 
 DEVICE = """\
 #[derive(Debug)]
@@ -43,7 +43,7 @@ def refused(text: str, manifest: str = FEATURES, gating: str = "dummy", **files:
 
 def refused_in(tree: Tree, gating: str = "dummy") -> list[str]:
     """Return what is said of what the checks do not let through in a tree."""
-    scan = with_refusals(scan_of(tree, gating=gating))
+    scan = apply_checks(scan_of(tree, gating=gating))
     manual = (f for f in scan.findings if f.applicability is Applicability.MANUAL)
     return [f.message for f in manual if "would" in f.message]
 
@@ -177,7 +177,7 @@ def test_a_target_that_requires_the_feature_keeps_its_imports() -> None:
         "Cargo.toml": manifest.encode(),
         "src/bin/bench.rs": b"use fixture::run_cuda;\n\nfn main() {\n    run_cuda();\n}\n",
     }
-    scan = with_refusals(scan_of(tree))
+    scan = apply_checks(scan_of(tree))
     assert not [f for f in scan.findings if f.path == "src/bin/bench.rs" and f.edits]
 
 
@@ -209,7 +209,7 @@ pub fn word() -> Word {
     Word { cuda: 3 }
 }
 """
-    scan = with_refusals(scan_of({**crate(DEVICE + text), "Cargo.toml": FEATURES.encode()}))
+    scan = apply_checks(scan_of({**crate(DEVICE + text), "Cargo.toml": FEATURES.encode()}))
     fields = [f for f in scan.findings if f.construct == "field"]
     assert [(f.applicability, f.edits) for f in fields] == [(Applicability.MANUAL, ())] * 2
 

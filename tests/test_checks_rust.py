@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from tree_support import crate, scan_of
 
-from portkit.scan.refused import with_refusals
-from portkit.tree.finding import Applicability
+from portkit.engine.refusals import apply_checks
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 TESTS = """\
 macro_rules! device_test {
@@ -72,8 +72,8 @@ def scan_with(text: str, old: str, new: str) -> Scan:
 def test_an_operand_that_is_torn_apart_is_not_written(condition: str) -> None:
     text = f"pub fn f(d: &Device, flag: bool) -> bool {{ {condition} }}\n"
     wide = "d.is_cuda() || d.is_rocm()"
-    assert with_refusals(scan := scan_of(crate(DEVICE + text))) is scan
-    found = with_refusals(scan_with(text, f"({wide})", wide))
+    assert apply_checks(scan := scan_of(crate(DEVICE + text))) is scan
+    found = apply_checks(scan_with(text, f"({wide})", wide))
     (manual,) = (f for f in found.findings if f.applicability is Applicability.MANUAL)
     assert (manual.edits, "different operands" in manual.message) == ((), True)
 
@@ -83,8 +83,8 @@ def test_a_call_of_a_macro_that_nothing_defines_is_not_written() -> None:
         "macro_rules! cuda_one {\n    ($n:ident) => {\n        pub fn $n() {}\n    };\n}\n\n"
         "cuda_one!(cuda_rows);\n"
     )
-    assert with_refusals(scan := scan_of(crate(DEVICE + text))) is scan
-    found = with_refusals(scan_with(text, "macro_rules! rocm_one", "macro_rules! rocm_two"))
+    assert apply_checks(scan := scan_of(crate(DEVICE + text))) is scan
+    found = apply_checks(scan_with(text, "macro_rules! rocm_one", "macro_rules! rocm_two"))
     (manual,) = (f for f in found.findings if f.applicability is Applicability.MANUAL)
     assert "calls rocm_one!, and nothing defines that" in manual.message
 
@@ -92,13 +92,13 @@ def test_a_call_of_a_macro_that_nothing_defines_is_not_written() -> None:
 @pytest.mark.parametrize("fragment", ["ident", "item"])
 def test_a_call_gains_an_argument_only_with_its_macro(fragment: str) -> None:
     scan = scan_of(crate(DEVICE + TESTS.replace("FRAGMENT", fragment)))
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
     assert [f.code for f in scan.findings if "device_test!" in f.symbol + f.construct] == [
         "PK601",
         "PK602",
     ]
     rest = tuple(f for f in scan.findings if f.code != "PK601")
-    found = with_refusals(replace(scan, findings=rest)).findings
+    found = apply_checks(replace(scan, findings=rest)).findings
     (call,) = (f for f in found if f.code == "PK602")
     assert (call.applicability, call.edits) == (Applicability.MANUAL, ())
     assert "No rule of device_test! accepts this call after the port." in call.message
@@ -110,7 +110,7 @@ def test_a_call_keeps_its_argument_if_the_macro_has_the_parameter_already() -> N
     begin = "macro_rules! device_test {\n"
     scan = scan_of(crate(DEVICE + text.replace(begin, begin + rule)))
     assert "twice_rocm" in {e.text.strip(", ") for f in scan.findings for e in f.edits}
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
 
 
 def test_a_call_that_writes_a_call_is_read_to_its_end() -> None:
@@ -121,7 +121,7 @@ def test_a_call_that_writes_a_call_is_read_to_its_end() -> None:
         "both!(twice, twice_cpu, twice_cuda);\n"
     )
     scan = scan_of(crate(DEVICE + inner + outer))
-    assert with_refusals(scan) is scan
+    assert apply_checks(scan) is scan
     rest = tuple(f for f in scan.findings if f.symbol != "device_test!")
-    found = with_refusals(replace(scan, findings=rest)).findings
+    found = apply_checks(replace(scan, findings=rest)).findings
     assert [f.applicability for f in found if f.code == "PK602"] == [Applicability.MANUAL]

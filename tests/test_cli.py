@@ -32,19 +32,19 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from portkit import __version__
-from portkit.cli import COMMANDS, named, program
-from portkit.codebases.known import named as codebase
+from portkit.cli import COMMANDS, find_command, load_program
+from portkit.codebases.registry import find_codebase as codebase
+from portkit.engine.rule_pages import list_all_pages, list_pages
+from portkit.engine.session import scan_tree
 from portkit.fetch import FetchedWorkspace
-from portkit.profile.settings import NAME
-from portkit.report.model import report
-from portkit.scan.codes import every_page, pages
-from portkit.scan.session import scan_tree
-from portkit.tree import workspace
+from portkit.profiles.settings import NAME
+from portkit.report.model import make_report
+from portkit.transaction.transaction import Change, Recovery, recover_run, write_plan
 from portkit.verify import STEPS
-from portkit.write.transaction import Change, Recovery, recover, write
+from portkit.workspace import cargo_workspace
 
 if TYPE_CHECKING:
-    from portkit.tree.workspace import Workspace
+    from portkit.workspace.cargo_workspace import Workspace
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ def test_codes_that_begin_so_are_named(candle: Path) -> None:
     assert done.code == 2
     named = re.search(r"; ((?:PK30\d(?:, )?)+) begin so", said)
     assert named is not None
-    assert named[1].split(", ") == sorted(p.code for p in pages() if p.code.startswith("PK30"))
+    assert named[1].split(", ") == sorted(p.code for p in list_pages() if p.code.startswith("PK30"))
 
 
 def test_a_report_in_a_file_is_named(candle: Path, tmp_path: Path) -> None:
@@ -416,10 +416,10 @@ def test_a_killed_run_is_ended_before_the_tree_is_read(
 
     def load(root: Path) -> Workspace:
         events.append("load")
-        return workspace.load(root)
+        return cargo_workspace.load_workspace(root)
 
-    monkeypatch.setattr("portkit.write.transaction.recover", recover)
-    monkeypatch.setattr("portkit.scan.session.load", load)
+    monkeypatch.setattr("portkit.transaction.transaction.recover_run", recover)
+    monkeypatch.setattr("portkit.engine.session.load_workspace", load)
     done = apply(candle)
     assert (done.code, events) == (0, ["recover", "load"])
     assert done.err == "a run of portkit had been killed and was finished now: it wrote 1 file\n"
@@ -436,13 +436,13 @@ def test_scan_says_that_a_tree_may_be_written_in_part(tmp_path: Path) -> None:
         for data in [(root / path).read_bytes()]
     ]
     counting = CountingDisk()
-    write(make_candle(tmp_path / "other"), changes, disk=counting)
+    write_plan(make_candle(tmp_path / "other"), changes, disk=counting)
     exchanges = [at for at, (name, _) in enumerate(counting.log) if name == "exchange"]
     assert "in part" not in invoke("scan", root).err
     # The first one writes a file, the second one the other.
-    in_child(partial(write, root, changes, disk=KillingDisk(exchanges[1])))
+    in_child(partial(write_plan, root, changes, disk=KillingDisk(exchanges[1])))
     assert f"{root} may be written in part" in invoke("scan", root).err
-    assert recover(root) is not None
+    assert recover_run(root) is not None
     assert "in part" not in invoke("scan", root).err
 
 
@@ -473,11 +473,11 @@ def test_every_code_of_a_report_has_a_page(candle: Path) -> None:
     add_file(candle, "candle-core/src/broken.rs", b"fn cuda( {\n")
     add_file(candle, "candle-core/src/latin.rs", b"// cuda \xe9\n")
     found = set(codes(candle))
-    assert {"PK901", "PK902", "PK103", "PK301"} <= found <= {page.code for page in pages()}
+    assert {"PK901", "PK902", "PK103", "PK301"} <= found <= {page.code for page in list_pages()}
 
 
 def test_each_page_says_something() -> None:
-    listed = pages()
+    listed = list_pages()
     assert [page.code for page in listed] == sorted({page.code for page in listed})
     for page in listed:
         assert page.title.endswith("."), page.code
@@ -487,7 +487,7 @@ def test_each_page_says_something() -> None:
 
 def test_a_pipe_gets_whole_lines_of_rules() -> None:
     lines = invoke("rules").out.splitlines()
-    titles = {page.code: page.title.replace("``", "`") for page in every_page()}
+    titles = {page.code: page.title.replace("``", "`") for page in list_all_pages()}
     assert {line.split()[0] for line in lines} == set(titles)
     assert all(line.endswith(titles[line.split()[0]]) for line in lines)
 
@@ -600,7 +600,7 @@ def test_explain_prints_the_rule_s_docstring() -> None:
 def test_rules_lists_every_code() -> None:
     done = invoke("rules")
     assert [line.split()[0] for line in done.out.splitlines()] == [
-        page.code for page in every_page()
+        page.code for page in list_all_pages()
     ]
 
 
@@ -645,7 +645,7 @@ def test_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_shell_completes(line: str, word: int, completed: set[str]) -> None:
     asked = {"_PORTKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(word)}
-    done = CliRunner().invoke(program(), [], prog_name="portkit", env=asked)
+    done = CliRunner().invoke(load_program(), [], prog_name="portkit", env=asked)
     assert set(done.stdout.split()) == completed
 
 
@@ -672,17 +672,19 @@ def test_wrong_usage_has_its_own_exit_code(candle: Path, arguments: list[str]) -
 
 def test_help_of_each_command_fits_the_screen() -> None:
     assert max(map(len, invoke("--help").out.splitlines())) <= 80
-    for command in map(named, COMMANDS):
+    for command in map(find_command, COMMANDS):
         done = invoke(command.name, "--help")
         assert done.code == 0
         assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("example", [line for each in COMMANDS for line in named(each).examples])
+@pytest.mark.parametrize(
+    "example", [line for each in COMMANDS for line in find_command(each).examples]
+)
 def test_the_examples_of_the_help_are_right(example: str) -> None:
     word, name, *arguments = shlex.split(re.split(r" [|>] ", example)[0])
     assert word == "portkit"
-    group = get_command(program())
+    group = get_command(load_program())
     assert isinstance(group, TyperGroup)
     group.commands[name].make_context(name, arguments)  # what is wrong raises an error
     assert f"    {example}\n" in invoke(name, "--help").out
@@ -690,7 +692,7 @@ def test_the_examples_of_the_help_are_right(example: str) -> None:
 
 def test_every_command_has_examples_and_says_what_it_does() -> None:
     listed = " ".join(invoke("--help").out.split())
-    for command in map(named, COMMANDS):
+    for command in map(find_command, COMMANDS):
         assert command.examples, command.name
         sentence, _, _ = " ".join((command.run.__doc__ or "").split()).partition(". ")
         assert f" {command.name} {sentence.removesuffix('.')}" in listed
@@ -700,7 +702,7 @@ def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch)
     def scan(*_: object, **__: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("portkit.scan.session.scan", scan)
+    monkeypatch.setattr("portkit.engine.session.scan_workspace", scan)
     done = invoke("scan", candle)
     assert (done.code, done.out, done.err.count("\n")) == (70, "", 1)
     assert "defect of portkit, please report it (RuntimeError: two lines)" in done.err
@@ -713,7 +715,7 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
     def scan(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("portkit.scan.session.scan", scan)
+    monkeypatch.setattr("portkit.engine.session.scan_workspace", scan)
     done = invoke("scan", candle)
     assert (done.code, done.err) == (130, "error: interrupted\n")
 
@@ -723,7 +725,7 @@ def test_an_interruption_while_it_starts_is_one_line() -> None:
     program = (
         "import portkit.cli, portkit.__main__\n"
         "def program(*_):\n    raise KeyboardInterrupt\n"
-        "portkit.cli.program = program\n"
+        "portkit.cli.load_program = program\n"
         "portkit.__main__.main()\n"
     )
     done = subprocess.run(
@@ -821,9 +823,9 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     # rich and pydantic cost more than the whole scan of a small tree; asyncio and email come with
     # careless imports. `sys.modules` is asked at the end of a whole run.
     program = (
-        "import atexit, sys; from portkit.cli import program;"
+        "import atexit, sys; from portkit.cli import load_program;"
         "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr));"
-        "program(sys.argv[1])()"
+        "load_program(sys.argv[1])()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "scan"],
@@ -875,5 +877,5 @@ def test_an_error_of_usage_is_one_line(arguments: tuple[str, ...], said: str) ->
 def test_the_folder_is_named_for_a_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_candle(tmp_path / "tarn")
     monkeypatch.chdir(root)
-    found = report(scan_tree(Path()), ".")
+    found = make_report(scan_tree(Path()), ".")
     assert replace(found, codebase="", crates=found.crates * 2).title.startswith("tarn ")

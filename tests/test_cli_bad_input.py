@@ -211,14 +211,14 @@ def test_a_read_only_folder(candle: Path) -> None:
 
 
 def test_a_file_that_vanishes(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from portkit.tree.git import check_clean as real
+    from portkit.workspace.git import check_clean as real
 
     def check_clean(*arguments: Any, **options: Any) -> None:
         real(*arguments, **options)
         (candle / LIB).unlink()
 
     before = picture(candle)
-    monkeypatch.setattr("portkit.tree.git.check_clean", check_clean)
+    monkeypatch.setattr("portkit.workspace.git.check_clean", check_clean)
     check_refused(apply(candle), 14, LIB, "vanished")
     assert picture(candle) == without(before, LIB)
 

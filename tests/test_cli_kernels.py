@@ -17,7 +17,7 @@ from apply_support import picture
 from cli_support import PROGRAM, Done, environment, invoke
 from jsonschema import Draft202012Validator
 
-from portkit.scan.codes import every_page, pages
+from portkit.engine.rule_pages import list_all_pages, list_pages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -411,16 +411,16 @@ def test_explain_says_what_a_profile_changes_and_why() -> None:
 
 
 def test_every_code_of_the_kernels_stage_has_a_page(tmp_path: Path) -> None:
-    from portkit.codebases.known import brought
-    from portkit.hipify.engines import FAILED
-    from portkit.hipify.profile import load_profile
+    from portkit.codebases.registry import find_shipped
+    from portkit.hipify.external_engines import FAILED
+    from portkit.hipify.kernel_profile import load_profile
     from portkit.hipify.rules import RULES
 
-    profiles = [load_profile(directory, name) for name, directory in brought().items()]
+    profiles = [load_profile(directory, name) for name, directory in find_shipped().items()]
     patches = {patch.code for profile in profiles for patch in profile.patches}
     codes = {rule.code for rule in RULES} | patches | {FAILED}
-    found = {page.code: page for page in every_page()}
-    assert found.keys() == codes | {page.code for page in pages()}
+    found = {page.code: page for page in list_all_pages()}
+    assert found.keys() == codes | {page.code for page in list_pages()}
     for code in codes:
         assert found[code].title.endswith("."), code
         assert found[code].text, code

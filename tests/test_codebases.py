@@ -14,16 +14,24 @@ from cli_support import add_file, invoke, make_candle
 from kernel_support import SOURCE
 
 from portkit import templates
-from portkit.codebases import known
+from portkit.codebases import registry
 from portkit.codebases.directory import Directory, vendor_directory
-from portkit.codebases.known import GROUP, MAIN, announced, brought, inside, named, names
+from portkit.codebases.registry import (
+    GROUP,
+    MAIN,
+    find_announced,
+    find_codebase,
+    find_codebase_in_tree,
+    find_shipped,
+    list_codebases,
+)
+from portkit.engine.session import scan_tree
 from portkit.errors import ProfileError
-from portkit.profile.profile import load_codebase
-from portkit.profile.vendor_file import VendorFile
-from portkit.scan.session import scan_tree
+from portkit.profiles.profile import load_codebase
+from portkit.profiles.vendor_file import VendorFile
 from portkit.templates import Templates
 from portkit.verify.options import Options
-from portkit.verify.tree import Tree
+from portkit.verify.ported_tree import PortedTree
 
 CANDLE = "candle"
 PACKAGE = Path(__file__).parents[1] / "portkit"
@@ -104,8 +112,8 @@ def test_a_profile_in_the_tree_is_not_scanned(candle: Path) -> None:
 def test_a_package_s_codebase_is_found_by_its_crate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known, "brought", dict)  # as if portkit did not know candle
-    monkeypatch.setattr("portkit.scan.session.brought", dict)
+    monkeypatch.setattr(registry, "find_shipped", dict)  # as if portkit did not know candle
+    monkeypatch.setattr("portkit.engine.session.find_shipped", dict)
     candle = make_candle(tmp_path / "candle")
     assert invoke("apply", candle, "--check").code == 16
     make_codebase(tmp_path / "packages/toy_port")
@@ -120,9 +128,17 @@ def test_a_package_in_a_folder_of_another(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "outer/__init__.py").touch()
     make_codebase(tmp_path / "outer/profiles/toy")
     announce(tmp_path, monkeypatch, value="outer.profiles.toy")
-    assert announced() == {"toy": Directory(tmp_path / "outer/profiles/toy")}
-    assert named("toy") == announced()["toy"]
-    assert names() == ("candle", "candle-extensions", "dfdx", "mistral", "moshi", "tei", "toy")
+    assert find_announced() == {"toy": Directory(tmp_path / "outer/profiles/toy")}
+    assert find_codebase("toy") == find_announced()["toy"]
+    assert list_codebases() == (
+        "candle",
+        "candle-extensions",
+        "dfdx",
+        "mistral",
+        "moshi",
+        "tei",
+        "toy",
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,16 +156,16 @@ def test_a_bad_announcement_is_said(
     make_codebase(tmp_path / "toy_port")
     announce(tmp_path, monkeypatch, name, value)
     with pytest.raises(ProfileError, match=f"^toy-port announces .*{said}"):
-        announced()
+        find_announced()
     # Portkit's own is found without a look at packages.
-    assert named("candle") == brought()["candle"]
+    assert find_codebase("candle") == find_shipped()["candle"]
 
 
 def test_two_packages_with_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     twice = [EntryPoint("toy", "portkit.codebases.candle", GROUP)] * 2
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: twice)
     with pytest.raises(ProfileError, match="there is one already"):
-        announced()
+        find_announced()
 
 
 @pytest.mark.parametrize("given", ["nowhere", "candle-cor", "."])
@@ -172,7 +188,7 @@ def test_a_tree_names_no_directory_outside(tmp_path: Path, name: str) -> None:
     tree.mkdir()
     (tree / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ProfileError, match="lies outside"):
-        inside(tree, name)
+        find_codebase_in_tree(tree, name)
 
 
 @pytest.mark.parametrize(
@@ -212,11 +228,11 @@ def test_a_template_runs_nothing(candle: Path, tmp_path: Path) -> None:
 
 def test_a_codebase_s_template_comes_before_portkit_s(tmp_path: Path) -> None:
     own = Directory(make_codebase(tmp_path / "own"))
-    shared = templates.text("kernels/src/ffi.rs.j2", own)
-    assert shared == templates.text("kernels/src/ffi.rs.j2")
+    shared = templates.read_template("kernels/src/ffi.rs.j2", own)
+    assert shared == templates.read_template("kernels/src/ffi.rs.j2")
     (tmp_path / "own/templates/kernels/src").mkdir(parents=True)
     (tmp_path / "own/templates/kernels/src/ffi.rs.j2").write_text("mine\n")
-    assert templates.text("kernels/src/ffi.rs.j2", own) == "mine\n"
+    assert templates.read_template("kernels/src/ffi.rs.j2", own) == "mine\n"
     with pytest.raises(ProfileError, match=r"no template 'x\.rs' in .*own and among portkit's own"):
         Templates(own).render("x.rs", {})
 
@@ -239,8 +255,8 @@ def test_the_digest_counts_names_and_contents(tmp_path: Path) -> None:
 
 
 def test_a_codebase_that_portkit_brings_bears_its_directory_s_name() -> None:
-    assert brought()
-    for name, directory in brought().items():
+    assert find_shipped()
+    for name, directory in find_shipped().items():
         assert load_codebase(directory).name == name
     assert vendor_directory("rocm").typed("vendor.toml", VendorFile).name == "rocm"
 
@@ -252,10 +268,10 @@ def test_verify_takes_a_directory_and_remembers_what_it_held(candle: Path, tmp_p
     done = invoke("verify", candle, *steps)
     assert done.code == 0, done.err
 
-    def tree() -> Tree:
+    def tree() -> PortedTree:
         profile = Directory(own)
         scan = scan_tree(candle, profile=profile)
-        return Tree(scan, Options(profile=profile), lambda line: None)
+        return PortedTree(scan, Options(profile=profile), lambda line: None)
 
     first = tree()
     assert first.tested == ("candle-core",)
@@ -365,7 +381,7 @@ def test_portkit_s_own_code_knows_no_codebase() -> None:
     """Beside the examples that help shows: in ``cli``, the usage of a command and an option."""
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text()
-        names = [name for name in brought() if name in text.lower()]
+        names = [name for name in find_shipped() if name in text.lower()]
         if not names or path.is_relative_to(PACKAGE / "codebases"):
             continue
         assert path.is_relative_to(PACKAGE / "cli"), path
@@ -374,7 +390,7 @@ def test_portkit_s_own_code_knows_no_codebase() -> None:
             for call in ast.walk(ast.parse(text))
             if isinstance(call, ast.Call)
             and getattr(call.func, "attr", getattr(call.func, "id", ""))
-            in ("command", "Option", "Argument")
+            in ("make_command", "Option", "Argument")
             for constant in ast.walk(call)
             if isinstance(constant, ast.Constant)
         }
@@ -397,6 +413,6 @@ def test_the_wheel_holds_every_directory(tmp_path: Path) -> None:
 
 def test_a_profile_is_small() -> None:
     """What is derived need not be said; candle's, by which the rules were found, is another."""
-    sizes = {name: len(each.text(MAIN).splitlines()) for name, each in brought().items()}
+    sizes = {name: len(each.text(MAIN).splitlines()) for name, each in find_shipped().items()}
     assert len(sizes) > 4
     assert {name: size for name, size in sizes.items() if size > 60}.keys() == {CANDLE}

@@ -14,10 +14,15 @@ from msgspec.structs import replace
 from report_support import EVERY_KIND, made
 
 from portkit.errors import DocumentError
-from portkit.report.compare import Kind, compare, comparison_json, comparison_text
-from portkit.report.scan_json import document
+from portkit.report.compare import (
+    Kind,
+    compare_scans,
+    render_comparison_json,
+    render_comparison_text,
+)
+from portkit.report.scan_json import build_document
 from portkit.report.terminal import Terminal
-from portkit.tree.finding import Applicability, Status
+from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from portkit.report.model import ReportedSite
@@ -27,7 +32,7 @@ SCHEMA = json.loads((ROOT / "portkit" / "report" / "diff.schema.json").read_text
 
 
 def plain(*sites: ReportedSite) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(document(made(*sites))))
+    found: dict[str, Any] = json.loads(json.dumps(build_document(made(*sites))))
     return found
 
 
@@ -40,7 +45,7 @@ KEPT: dict[str, Any] = {"applicability": Applicability.KEEP, "status": Status.NO
 
 
 def test_each_place_is_counted_once() -> None:
-    found = compare(plain(*OLD), plain(OLD[0], SHIFTED, MOVED, CHANGED, NEW))
+    found = compare_scans(plain(*OLD), plain(OLD[0], SHIFTED, MOVED, CHANGED, NEW))
     kinds = {d.place["id"]: d.kind for d in found.differences}
     assert kinds == {
         NEW.id: Kind.NEW,
@@ -56,23 +61,23 @@ def test_each_place_is_counted_once() -> None:
 
 
 def test_a_scan_does_not_differ_from_itself() -> None:
-    found = compare(plain(*OLD), plain(*OLD))
+    found = compare_scans(plain(*OLD), plain(*OLD))
     assert found.differences == ()
     assert (found.same, found.shifted) == (len(OLD), 0)
 
 
 def test_two_of_a_kind_are_not_taken_for_moved() -> None:
     twice = [replace(MOVED, path=f"b/{n}.rs", id=f"PK401-0000000{n}") for n in range(2)]
-    found = compare(plain(OLD[2]), plain(*twice))
+    found = compare_scans(plain(OLD[2]), plain(*twice))
     assert [d.kind for d in found.differences] == [Kind.NEW, Kind.NEW, Kind.GONE]
 
 
 def test_a_count_of_mentions_is_no_change() -> None:
     why = "it is Metal's own"
     was, now = (replace(NEW, message=f"{why} ({n} mentions)", reason=why) for n in (3, 4))
-    assert compare(plain(was), plain(now)).same == 1
+    assert compare_scans(plain(was), plain(now)).same == 1
     other = replace(now, message="another (4 mentions)", reason="another")
-    assert compare(plain(was), plain(other)).same == 0
+    assert compare_scans(plain(was), plain(other)).same == 0
 
 
 def test_what_asks_for_something_comes_first_and_what_is_kept_is_counted() -> None:
@@ -80,7 +85,7 @@ def test_what_asks_for_something_comes_first_and_what_is_kept_is_counted() -> No
     manual = replace(NEW, id="PK802-00000009", code="PK403", applicability=Applicability.MANUAL)
     safe = replace(NEW, code="PK401", applicability=Applicability.SAFE, status=Status.TODO)
     new = plain(safe, *kept, manual)
-    text = comparison_text(compare(plain(), new), Terminal())
+    text = render_comparison_text(compare_scans(plain(), new), Terminal())
     title, *headings = re.findall(r"^(?:  )?\S.*$", text.split("\n\n", 1)[1], re.MULTILINE)
     assert title == "New: not in the older scan (4 places: 1 manual, 1 mechanical, 2 no change)"
     assert [re.sub(r"^  (\S+).*: ", r"\1 ", heading) for heading in headings] == [
@@ -95,7 +100,7 @@ def test_the_document_follows_its_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     validator = Draft202012Validator(SCHEMA)
     for new in ((), (OLD[0], SHIFTED, MOVED, CHANGED, NEW)):
-        text = json.loads(comparison_json(compare(plain(*OLD), plain(*new))))
+        text = json.loads(render_comparison_json(compare_scans(plain(*OLD), plain(*new))))
         validator.validate(text)
         counts = {kind: text["summary"][kind] for kind in Kind}
         assert sum(counts.values()) == len(text["differences"])

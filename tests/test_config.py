@@ -13,15 +13,15 @@ from apply_support import git
 from cli_support import LIB, MATMUL, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 
-from portkit.codebases.known import MAIN
-from portkit.codebases.known import named as codebase
+from portkit.codebases.registry import MAIN
+from portkit.codebases.registry import find_codebase as codebase
+from portkit.engine.session import find_named_profile
 from portkit.errors import ConfigError
-from portkit.lang.source import Source
-from portkit.lang.typed import decode
-from portkit.profile import looked
-from portkit.profile.entries import CodebaseFile, Condition
-from portkit.profile.settings import NAME, Settings, Skip, settings
-from portkit.scan.session import named_profile
+from portkit.profiles import accepted_findings
+from portkit.profiles.entries import CodebaseFile, Condition
+from portkit.profiles.settings import NAME, Exclusion, Settings, parse_settings
+from portkit.syntax.source_file import SourceFile
+from portkit.syntax.typed_toml import decode_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def candle(tmp_path: Path) -> Path:
 
 
 def read(text: str) -> Settings:
-    return settings(Source(NAME, text.encode()))
+    return parse_settings(SourceFile(NAME, text.encode()))
 
 
 def sites(candle: Path, *options: str) -> list[dict[str, Any]]:
@@ -84,8 +84,8 @@ def test_a_file_says_what_it_says() -> None:
         gating="cfg",
         archs=("gfx90a", "gfx9-4-generic"),
         skips=(
-            Skip(("PK602", "PH2"), ("candle-examples/*",), "later", 6),
-            Skip((), ("a", "b"), "never", 11),
+            Exclusion(("PK602", "PH2"), ("candle-examples/*",), "later", 6),
+            Exclusion((), ("a", "b"), "never", 11),
         ),
         decisions=(
             Condition(
@@ -96,9 +96,9 @@ def test_a_file_says_what_it_says() -> None:
             ),
         ),
         profile_line=2,
-        decision_lines=(15,),
+        condition_lines=(15,),
     )
-    assert read("") == settings(None) == Settings()
+    assert read("") == parse_settings(None) == Settings()
     SCHEMA.validate(tomllib.loads(WHOLE))
     Draft202012Validator.check_schema(SCHEMA.schema)
 
@@ -118,7 +118,7 @@ OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
 """What may stand under the name of a file in which people speak to portkit."""
 
 
-@pytest.mark.parametrize("name", [NAME, looked.NAME])
+@pytest.mark.parametrize("name", [NAME, accepted_findings.NAME])
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_is_no_file_is_not_passed_over(candle: Path, kind: str, name: str) -> None:
     """What it says would not be done, and nobody would know."""
@@ -132,7 +132,7 @@ def test_what_is_no_file_is_not_passed_over(candle: Path, kind: str, name: str) 
         assert said in done.err
     if name == NAME:
         with pytest.raises(ConfigError, match=said):
-            named_profile(candle)
+            find_named_profile(candle)
 
 
 def test_a_first_profile_is_named_behind_a_byte_order_mark(candle: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_byte_order_mark_is_passed_over() -> None:
     with pytest.raises(ConfigError, match="toml:2: "):
         read(f"\ufeff{decision}")
     file = (codebase("candle").root / MAIN).read_text(encoding="utf-8")
-    assert decode(f"\ufeff{file}", MAIN, CodebaseFile) == decode(file, MAIN, CodebaseFile)
+    assert decode_toml(f"\ufeff{file}", MAIN, CodebaseFile) == decode_toml(file, MAIN, CodebaseFile)
 
 
 @pytest.mark.parametrize(

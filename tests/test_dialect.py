@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from tree_support import MANIFEST, PROFILE, workspace_of
 
-from portkit.copying.bindings import copied
-from portkit.copying.dialect import is_before, spoken
-from portkit.profile.profile import load_vendor, parse_codebase
+from portkit.port.cudarc_versions import adapt_to_cudarc, is_version_before
+from portkit.port.hip_bindings import list_binding_files
+from portkit.profiles.profile import load_vendor, parse_codebase
 
 OWN = "pub struct CudaDevice(cudarc::driver::CudaDevice);\n"
 USE = "use cudarc::driver::CudaDevice;\n"
@@ -19,7 +19,7 @@ def renamed(
 ) -> str:
     tree = {"Cargo.toml": MANIFEST + manifest.encode(), "src/lib.rs": code.encode()}
     codebase = parse_codebase({**PROFILE, "names": {"words": words or {}}})
-    return spoken(load_vendor("rocm", codebase), workspace_of(tree)).names.word(word)
+    return adapt_to_cudarc(load_vendor("rocm", codebase), workspace_of(tree)).names.word(word)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_codebase_s_own_device_is_its_own() -> None:
 )
 def test_beside_a_device_of_its_own_a_path_tells_whose_it_is(code: str, copy: str) -> None:
     tree = {"Cargo.toml": MANIFEST + OLD.encode(), "src/lib.rs": OWN.encode()}
-    names = spoken(load_vendor("rocm", parse_codebase(PROFILE)), workspace_of(tree)).names
+    names = adapt_to_cudarc(load_vendor("rocm", parse_codebase(PROFILE)), workspace_of(tree)).names
     assert names.rust(code) == copy
 
 
@@ -101,7 +101,7 @@ def test_beside_a_device_of_its_own_a_path_tells_whose_it_is(code: str, copy: st
     ],
 )
 def test_what_is_asked_for_may_be_too_old(requirement: str, before: bool) -> None:
-    assert is_before(requirement, "0.1") is before
+    assert is_version_before(requirement, "0.1") is before
 
 
 def test_the_profile_counts_more() -> None:
@@ -125,7 +125,7 @@ def test_a_codebase_of_older_bindings_alone_gets_their_shape() -> None:
 
 def test_a_copy_has_the_shape_that_the_tree_uses() -> None:
     facade = load_vendor("rocm").facade
-    without, whole = copied(facade), copied(replace(facade, shape="older"))
+    without, whole = list_binding_files(facade), list_binding_files(replace(facade, shape="older"))
     assert {path.split("/")[1] for path in whole.keys() - without.keys()} == {"older"}
     assert "pub mod older;" in whole["src/lib.rs"]()
     assert "older" not in without["src/lib.rs"]()

@@ -15,12 +15,12 @@ from doctor_support import Simulated, healthy
 from jsonschema import Draft202012Validator
 from test_doctor_machines import CASES
 
-from portkit.doctor.gpus import gpus
+from portkit.doctor.gpus import find_gpus
 from portkit.doctor.libraries import OLDEST, TRIED
 from portkit.doctor.machine import Machine
 from portkit.doctor.packages import PACKAGES
-from portkit.doctor.rocm import NAMES, compiler, library
-from portkit.hipify.archs import ARCHS, COVERED, promised
+from portkit.doctor.rocm_components import NAMES, find_compiler, find_library
+from portkit.hipify.archs import ARCHS, FAMILY_ARCHS, is_supported_arch
 
 if TYPE_CHECKING:
     from typing import Any
@@ -162,7 +162,7 @@ def test_architectures_of_the_driver(tmp_path: Path) -> None:
         made.node(number, version)
     made.node(10, 120001, 0)
     made.write("/sys/class/kfd/kfd/topology/nodes/11/properties", "gfx_target_version\n")
-    found = gpus(made.machine())
+    found = find_gpus(made.machine())
     assert [gpu.arch for gpu in found] == ["gfx90a", "gfx1100", "gfx942", "gfx1201"]
     assert found[-1].render == ""
 
@@ -171,7 +171,7 @@ def test_libraries_are_found_in_the_port_s_order(tmp_path: Path) -> None:
     made = healthy(tmp_path).given(LD_LIBRARY_PATH=":relative:/a:/b")
 
     def where(**variables: str) -> str:
-        found = library(made.given(**variables).machine(), "rocblas")
+        found = find_library(made.given(**variables).machine(), "rocblas")
         return found.path if found else ""
 
     assert where() == "/opt/rocm-6.2.4/lib/librocblas.so.4"
@@ -192,7 +192,7 @@ def test_a_library_of_an_old_release_is_passed_over(tmp_path: Path) -> None:
     made = healthy(tmp_path).given(LD_LIBRARY_PATH="/old")
     made.write("/old/libamdhip64.so.5.7.31921")
     made.link("/old/libamdhip64.so", "libamdhip64.so.5.7.31921")
-    found = library(made.machine(), "amdhip64")
+    found = find_library(made.machine(), "amdhip64")
     assert found is not None and found.path.startswith("/opt/rocm-6.2.4/lib/libamdhip64.so.6")
 
 
@@ -201,7 +201,7 @@ def test_the_compiler_is_found_as_builds_find_it(tmp_path: Path) -> None:
     made.write("/usr/bin/hipcc")
 
     def where(**variables: str) -> str:
-        found = compiler(made.given(**variables).machine())
+        found = find_compiler(made.given(**variables).machine())
         return found.path if found else ""
 
     assert where() == "/usr/bin/hipcc"
@@ -219,11 +219,11 @@ def test_families_are_those_of_the_bindings() -> None:
     table = table.partition("];")[0]
     rows = re.findall(r'"(gfx[\w-]+-generic)",\s*&\[(.*?)\]', table, re.DOTALL)
     theirs = {name: tuple(re.findall(r'"(\w+)"', covered)) for name, covered in rows}
-    assert {name: theirs[name] for name in COVERED} == COVERED
-    assert set(theirs) - set(COVERED) == {"gfx9-generic", "gfx10-1-generic"}
-    assert all(map(promised, ARCHS))
-    assert promised("gfx1036")
-    assert not promised("gfx906")
+    assert {name: theirs[name] for name in FAMILY_ARCHS} == FAMILY_ARCHS
+    assert set(theirs) - set(FAMILY_ARCHS) == {"gfx9-generic", "gfx10-1-generic"}
+    assert all(map(is_supported_arch, ARCHS))
+    assert is_supported_arch("gfx1036")
+    assert not is_supported_arch("gfx906")
 
 
 def test_libraries_and_packages_are_those_of_the_bindings() -> None:
@@ -253,6 +253,6 @@ def test_the_page_names_every_complaint() -> None:
     page = (ROOT / "docs/doctor.md").read_text()
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     code = "".join(place.read_text() for place in (ROOT / "portkit/doctor").glob("*.py"))
-    known = set(re.findall(r'(?:problem|doubt|complaint)\(\s*"([a-z-]+)"', code))
+    known = set(re.findall(r'(?:make_problem|make_warning|complaint)\(\s*"([a-z-]+)"', code))
     assert rows == known
     assert {case.name for case in CASES.values()} == known - {"no-linux", "wsl"}

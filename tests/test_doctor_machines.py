@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from doctor_support import RENDER, Simulated, healthy
 
-from portkit.doctor.complaint import Level
+from portkit.doctor.complaints import Level
 from portkit.doctor.diagnosis import diagnose
 
 if TYPE_CHECKING:

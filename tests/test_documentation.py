@@ -16,9 +16,9 @@ import pytest
 from apply_support import git
 from cli_support import invoke, make_candle
 
-from portkit.lang.source import Source
-from portkit.profile.profile import parse_codebase
-from portkit.profile.settings import NAME, settings
+from portkit.profiles.profile import parse_codebase
+from portkit.profiles.settings import NAME, parse_settings
+from portkit.syntax.source_file import SourceFile
 from portkit.update.update import BRANCH
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ NOT_RUN = {
     "ci/": "installs toolchains",
     "portkit device": "builds the CPU device: tests/test_verify_device.py tries it",
     "portkit hipify": "tests/test_cli_kernels.py tries it",
-    "python -m portkit.proof": "builds a ported candle: tests/proof/test_proof_real.py tries it",
+    "python -m tools.proof": "builds a ported candle: tests/proof/test_proof_real.py tries it",
     "cp -a candle mutated": "what the next command of the page needs",
     "cargo check": "compiles candle: tests/real/test_own_crate.py does",
     "CANDLE_ROCM_KERNELS": "compiles candle: tests/real/test_own_crate.py does",
@@ -234,7 +234,7 @@ def test_what_a_newcomer_missed_is_there() -> None:
 
 def test_the_settings_that_are_shown_are_right() -> None:
     shown = re.findall(r"```toml\n(.*?)```", (DOCS / "decisions.md").read_text(), re.DOTALL)
-    read = [settings(Source(NAME, text.encode())) for text in shown]
+    read = [parse_settings(SourceFile(NAME, text.encode())) for text in shown]
     said = [
         (bool(each.skips), bool(each.bindings), each.kernels, bool(each.build)) for each in read
     ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from portkit.lang.exhaustive import (
-    Ctor,
+from portkit.syntax.exhaustiveness import (
+    Constructor,
     Families,
-    Or,
+    OrPattern,
     Pattern,
     UnsupportedPatternError,
     find_missing,
@@ -18,13 +18,13 @@ FAMILIES: Families = {
     "Option": {"None": 0, "Some": 1},
     "tuple 2": {"": 2},
 }
-CPU = Ctor("Device", "Cpu")
-CUDA = Ctor("Device", "Cuda", (None,))
-ROCM = Ctor("Device", "Rocm", (None,))
+CPU = Constructor("Device", "Cpu")
+CUDA = Constructor("Device", "Cuda", (None,))
+ROCM = Constructor("Device", "Rocm", (None,))
 
 
 def pair(first: Pattern, second: Pattern) -> Pattern:
-    return Ctor("tuple 2", "", (first, second))
+    return Constructor("tuple 2", "", (first, second))
 
 
 def test_a_wildcard_takes_everything() -> None:
@@ -43,30 +43,32 @@ def test_each_pair_is_looked_at() -> None:
         pair(ROCM, ROCM),
     ]
     assert find_missing(arms, FAMILIES) == [pair(CUDA, ROCM), pair(ROCM, CUDA)]
-    assert find_missing([*arms, Or((pair(CUDA, ROCM), pair(ROCM, CUDA)))], FAMILIES) == []
+    assert find_missing([*arms, OrPattern((pair(CUDA, ROCM), pair(ROCM, CUDA)))], FAMILIES) == []
 
 
 def test_a_literal_leaves_the_rest_of_its_type() -> None:
-    one = Ctor("Device", "Cuda", (Ctor("literal", "1"),))
+    one = Constructor("Device", "Cuda", (Constructor("literal", "1"),))
     assert find_missing([CPU, ROCM, one], FAMILIES) == [CUDA]
 
 
 def test_a_nested_value_is_looked_into() -> None:
     def some(inner: Pattern) -> Pattern:
-        return Ctor("Option", "Some", (inner,))
+        return Constructor("Option", "Some", (inner,))
 
-    assert find_missing([Ctor("Option", "None"), some(Or((CPU, CUDA)))], FAMILIES) == [some(ROCM)]
+    assert find_missing(
+        [Constructor("Option", "None"), some(OrPattern((CPU, CUDA)))], FAMILIES
+    ) == [some(ROCM)]
 
 
 def test_nothing_is_said_of_two_types_in_one_column() -> None:
     with pytest.raises(UnsupportedPatternError):
-        find_missing([CPU, Ctor("Option", "None")], FAMILIES)
+        find_missing([CPU, Constructor("Option", "None")], FAMILIES)
 
 
 def test_nothing_is_said_where_it_takes_too_long() -> None:
     families: Families = {**FAMILIES, "wide": {"": 24}}
     arms = [
-        Ctor("wide", "", tuple(each if i in (n, n + 1) else None for i in range(24)))
+        Constructor("wide", "", tuple(each if i in (n, n + 1) else None for i in range(24)))
         for n in range(23)
         for each in (CPU, CUDA, ROCM)
     ]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import portkit
 from portkit.errors import PortkitError
-from portkit.pages.exit_codes import kinds, page
+from tools.pages.exit_codes import kinds, page
 
 PAGE = Path(__file__).parents[1] / "docs" / "exit-codes.md"
 
 
 def test_the_page_is_the_one_that_would_be_made_now() -> None:
-    """Run `python -m portkit.pages.exit_codes > docs/exit-codes.md` where this fails."""
+    """Run `python -m tools.pages.exit_codes > docs/exit-codes.md` where this fails."""
     assert PAGE.read_text() == page()
 
 

@@ -10,7 +10,7 @@ import pytest
 from facade_support import FACADE, SHARED, render_facade
 
 import portkit
-from portkit.copying.bindings import HOME
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
 
 VENDOR = Path(portkit.__file__).parent / "vendors" / "rocm" / "vendor.toml"

@@ -8,17 +8,17 @@ import pytest
 from msgspec.structs import replace
 from tree_support import Tree, crate, port_of, scan_of
 
-from portkit.lang.features import is_feature_name, mentions, variable
-from portkit.lang.renaming import conditions
-from portkit.lang.source import Source
-from portkit.profile.profile import load_vendor
-from portkit.scan.parity import unpaired
-from portkit.scan.plan import plan
+from portkit.engine.parity import find_missing_counterparts
+from portkit.engine.plan import build_plan
+from portkit.profiles.profile import load_vendor
+from portkit.syntax.features import cargo_feature_variable, find_feature_mentions, is_feature_name
+from portkit.syntax.name_table import find_feature_conditions
+from portkit.syntax.source_file import SourceFile
 from portkit.verify.options import Options
-from portkit.verify.tree import Tree as Ported
+from portkit.verify.ported_tree import PortedTree as Ported
 
 if TYPE_CHECKING:
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 OWN = {"source_feature": "nvidia", "feature": "amd"}
 HALF = replace(load_vendor("rocm").names, feature=("cuda", "amd"))
@@ -38,7 +38,7 @@ def test_a_name_is_what_cargo_takes(name: str, good: bool) -> None:
 
 
 def test_a_build_script_s_variable() -> None:
-    assert variable("nv-gpu.2") == "CARGO_FEATURE_NV_GPU.2"  # as `env` says in one
+    assert cargo_feature_variable("nv-gpu.2") == "CARGO_FEATURE_NV_GPU.2"  # as `env` says in one
 
 
 RUST = """
@@ -56,7 +56,7 @@ fn f() {
 
 
 def test_a_feature_is_what_a_condition_names() -> None:
-    found = [RUST.count("\n", 0, name.start()) for name in conditions(RUST)]
+    found = [RUST.count("\n", 0, name.start()) for name in find_feature_conditions(RUST)]
     assert found == [1, 1, 2, 6]
 
 
@@ -147,8 +147,8 @@ def tree() -> Tree:
 
 
 def lines_of(path: str, text: str) -> list[int]:
-    source = Source(path, text.encode())
-    return [source.position(at)[0] for at in mentions(source, "nvidia")]
+    source = SourceFile(path, text.encode())
+    return [source.position(at)[0] for at in find_feature_mentions(source, "nvidia")]
 
 
 def test_where_a_file_names_a_feature() -> None:
@@ -159,7 +159,7 @@ def test_where_a_file_names_a_feature() -> None:
 
 
 def test_a_manifest_gains_the_feature_and_others_keep_theirs() -> None:
-    change = next(c for c in plan(scan_of(tree(), OWN)).changes if c.path == "Cargo.toml")
+    change = next(c for c in build_plan(scan_of(tree(), OWN)).changes if c.path == "Cargo.toml")
     added = [a for a in change.after.decode().split("\n") if a not in MANIFEST.split("\n")]
     assert added == [
         'amd = ["dep:candle-hip", "inside/amd", "weak?/amd", "std"]',
@@ -181,13 +181,13 @@ def test_what_is_said_names_the_feature() -> None:
 
 
 def test_parity_asks_for_the_feature() -> None:
-    missing, *below = unpaired(scan_of(tree(), OWN))
+    missing, *below = find_missing_counterparts(scan_of(tree(), OWN))
     assert (missing.path, missing.line) == ("Cargo.toml", 8)
     assert [found.path for found in below] == ["inside/Cargo.toml", "weak/Cargo.toml"]
     assert (missing.symbol, missing.wanted) == ("nvidia", "amd")
     quoted = {**tree(), "Cargo.toml": MANIFEST.replace("nvidia =", '"nvidia" =').encode()}
-    assert [found.line for found in unpaired(scan_of(quoted, OWN))] == [8, 7, 7]
-    assert len(plan(scan_of(quoted, OWN)).changes) == 4
+    assert [found.line for found in find_missing_counterparts(scan_of(quoted, OWN))] == [8, 7, 7]
+    assert len(build_plan(scan_of(quoted, OWN)).changes) == 4
 
 
 def test_verify_builds_with_the_features() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tree_support import crate, scan_of
 
-from portkit.tree.finding import Applicability
+from portkit.workspace.finding import Applicability
 
 
 @pytest.mark.parametrize("features", ["features = { cuda = [] }", 'features."cuda" = []'])

@@ -10,10 +10,10 @@ from cli_support import invoke
 from fetch_stand_in import VERSION, Registry, files, upstream_workspace
 from typer.testing import CliRunner
 
-from portkit.cli import program
+from portkit.cli import load_program
 from portkit.errors import FetchError
-from portkit.fetch import fetch, published_versions
-from portkit.fetch.registry import published
+from portkit.fetch import fetch, list_published_versions
+from portkit.fetch.registry import query_versions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,25 +45,25 @@ def keep(registry: Registry, data: bytes) -> None:
 
 def test_versions_are_those_that_were_not_withdrawn(registry: Registry) -> None:
     keep(registry, entry(("0.9.0", False), ("0.9.1", True), ("0.9.2-alpha.1", False)))
-    assert published("candle-core") == ("0.9.0", "0.9.2-alpha.1")
+    assert query_versions("candle-core") == ("0.9.0", "0.9.2-alpha.1")
 
 
 def test_an_index_of_another_form_is_named(registry: Registry) -> None:
     keep(registry, entry(("0.9.0", False), form=4))
     with pytest.raises(FetchError, match="candle-core is of a form that portkit does not know"):
-        published("candle-core")
+        query_versions("candle-core")
 
 
 def test_an_index_that_is_not_there_is_missed(registry: Registry) -> None:
     with pytest.raises(FetchError, match="holds no index with candle-core"):
-        published("candle-core")
+        query_versions("candle-core")
 
 
 def test_a_registry_that_cannot_be_asked_is_named(registry: Registry) -> None:
     keep(registry, entry(("0.9.0", False)))
     registry.program("cargo", "echo 'error: could not resolve host' >&2; exit 101")
     with pytest.raises(FetchError, match=r"could not ask the registry for candle-core \(could not"):
-        published("candle-core")
+        query_versions("candle-core")
 
 
 # --- of a codebase -----------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def fetched(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_versions_of_a_codebase_come_newest_first(fetched: Registry) -> None:
-    found = published_versions("candle")
+    found = list_published_versions("candle")
     assert [each.version for each in found] == ORDERED
     assert [each.version for each in found if each.latest] == ["0.11.1"]
     assert [each.version for each in found if each.fetched] == ["0.11.1"]
@@ -149,5 +149,5 @@ def test_a_shell_completes_versions_without_asking_anybody(registry: Registry) -
     registry.program("cargo", "exit 101")
     asked = {"_PORTKIT_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
     words = asked | {"COMP_WORDS": "portkit fetch candle@0.9"}
-    done = CliRunner().invoke(program(), [], prog_name="portkit", env=words)
+    done = CliRunner().invoke(load_program(), [], prog_name="portkit", env=words)
     assert done.stdout.split() == [f"candle@{each}" for each in ORDERED if each[:3] == "0.9"]

@@ -10,7 +10,7 @@ from fetch_stand_in import CRATES, FIXTURES
 
 from portkit.errors import FetchError
 from portkit.fetch.crate import Crate
-from portkit.fetch.root_manifest import root_manifest
+from portkit.fetch.root_manifest import build_root_manifest
 
 
 def crate(original: str, normalized: str, name: str = "a", folder: str = "") -> Crate:
@@ -23,7 +23,7 @@ def crate(original: str, normalized: str, name: str = "a", folder: str = "") -> 
 
 
 def recovered(*crates: Crate) -> dict[str, Any]:
-    workspace: dict[str, Any] = tomllib.loads(root_manifest(crates, ""))["workspace"]
+    workspace: dict[str, Any] = tomllib.loads(build_root_manifest(crates, ""))["workspace"]
     return workspace
 
 
@@ -48,7 +48,7 @@ def as_tables(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_root_manifest_says_what_upstreams_says() -> None:
     extra = '[profile.release-with-debug]\ninherits = "release"\ndebug = true\n'
-    ours = tomllib.loads(root_manifest(fixture_crates(), extra))
+    ours = tomllib.loads(build_root_manifest(fixture_crates(), extra))
     theirs = tomllib.loads((FIXTURES / "workspace" / "Cargo.toml").read_text())
     assert as_tables(ours) == as_tables(theirs)
 
@@ -111,7 +111,7 @@ def test_a_development_dependency_without_a_version() -> None:
     user = crate("[dev-dependencies]\nb = { workspace = true, features = ['x'] }", "")
     assert recovered(user, crate("", "", "b"))["dependencies"] == {"b": {"path": "./b"}}
     with pytest.raises(FetchError, match="a inherits the dependency b, but is published without"):
-        root_manifest([user], "")
+        build_root_manifest([user], "")
 
 
 def test_members_that_contradict_each_other() -> None:
@@ -119,7 +119,7 @@ def test_members_that_contradict_each_other() -> None:
     two = crate("[dependencies]\nx.workspace = true", "[dependencies.x]\nversion = '2'", "two")
     words = r'one and two do not agree on `x` of \[workspace.dependencies\], .*"1".*"2"'
     with pytest.raises(FetchError, match=words):
-        root_manifest([one, two], "")
+        build_root_manifest([one, two], "")
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tree_support import MANIFEST, PROFILE, workspace_of
 
-from portkit.copying.dialect import spoken
-from portkit.copying.handed_out import handed_out, of_file
-from portkit.profile.profile import load_vendor, parse_codebase
+from portkit.context.port_job import Gating, PortJob
+from portkit.engine.dependency_ports import add_dependency_ports
+from portkit.engine.scan import scan_workspace
+from portkit.port.cudarc_versions import adapt_to_cudarc
+from portkit.port.reexported_bindings import adapt_to_file, find_reexported_bindings
+from portkit.profiles.profile import load_vendor, parse_codebase
 from portkit.rules.copied_file import CODE as COPIED
-from portkit.scan.below import with_ports
-from portkit.scan.scan import scan
-from portkit.site.context import Gating, Job
-from portkit.tree.finding import Applicability
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,21 +46,23 @@ def job_of(
     root: Path | None = None,
     bindings: str = "own-hip",
     words: dict[str, str] | None = None,
-) -> Job:
+) -> PortJob:
     """Return the job of porting a crate on candle, whose bindings are candle's or its own."""
     manifest = MANIFEST + b"[dependencies]\n" + dependencies.encode()
     tree = {"Cargo.toml": manifest, "src/lib.rs": code.encode()}
     said = {**PROFILE, "uses": ["candle"], "bindings": bindings, "names": {"words": words or {}}}
-    codebase = with_ports(parse_codebase(said), "rocm")
+    codebase = add_dependency_ports(parse_codebase(said), "rocm")
     workspace = workspace_of(tree, *([root] if root else []))
-    vendor = handed_out(spoken(load_vendor("rocm", codebase), workspace), workspace, codebase)
-    return Job(workspace, vendor, codebase, Gating.DUMMY)
+    vendor = find_reexported_bindings(
+        adapt_to_cudarc(load_vendor("rocm", codebase), workspace), workspace, codebase
+    )
+    return PortJob(workspace, vendor, codebase, Gating.DUMMY)
 
 
 def renamed(dependencies: str, code: str, text: str) -> str:
     """Return what a text of a file with some code becomes."""
     job = job_of(dependencies, code)
-    return of_file(job, job.workspace.sources["src/lib.rs"]).rename(text)
+    return adapt_to_file(job, job.workspace.sources["src/lib.rs"]).rename(text)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,11 @@ def test_what_tells_no_shape_is_for_a_person(asked: str) -> None:
     job = job_of(asked, f'#[cfg(feature = "cuda")]\n{code}')
     assert "candle_hip::older, and no Cargo.lock tells" in job.vendor.unsettled["candle_hip"]
     workspace, vendor = job.workspace, job.vendor
-    [found] = [f for f in scan(workspace, vendor, job.codebase).findings if f.path == "src/lib.rs"]
+    [found] = [
+        f
+        for f in scan_workspace(workspace, vendor, job.codebase).findings
+        if f.path == "src/lib.rs"
+    ]
     assert found.applicability is Applicability.REVIEW
     assert found.message.endswith(
         "no Cargo.lock tells which cudarc candle asks for: see which it is"
@@ -181,7 +187,7 @@ def test_what_tells_no_shape_is_for_a_person(asked: str) -> None:
     settled = job_of(OLD, f'#[cfg(feature = "cuda")]\n{code}')
     [found] = [
         f
-        for f in scan(settled.workspace, settled.vendor, settled.codebase).findings
+        for f in scan_workspace(settled.workspace, settled.vendor, settled.codebase).findings
         if f.path == "src/lib.rs"
     ]
     assert found.applicability is Applicability.SAFE
@@ -191,7 +197,7 @@ def test_a_file_that_is_copied_whole_is_for_a_person_too() -> None:
     job = job_of(FORK)
     source = b"pub type S = candle_core::cuda::cudarc::driver::CudaSlice<u8>;\n"
     tree = {"Cargo.toml": job.workspace.sources["Cargo.toml"].data, "src/cuda.rs": source}
-    found = scan(workspace_of(tree), job.vendor, job.codebase).findings
+    found = scan_workspace(workspace_of(tree), job.vendor, job.codebase).findings
     [copied] = [f for f in found if f.code == COPIED]
     assert copied.applicability is Applicability.REVIEW
     assert "no Cargo.lock tells" in copied.message

@@ -8,10 +8,10 @@ import pytest
 from cli_support import add_file, make_candle
 from steps_support import steps
 
-from portkit.lang import typed
-from portkit.profile import profile
+from portkit.engine.session import scan_tree
+from portkit.profiles import profile
 from portkit.rules import idle_entry
-from portkit.scan.session import scan_tree
+from portkit.syntax import typed_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,6 +219,6 @@ def test_twice_the_entries_take_twice_the_steps(candle: Path, file: str, entry: 
     before = (candle / file).read_text()
     for count in (100, 200):
         (candle / file).write_text(before + "".join(map(entry.format, range(count))))
-        taken.append(steps(lambda: scan_tree(candle), typed, profile, idle_entry))
+        taken.append(steps(lambda: scan_tree(candle), typed_toml, profile, idle_entry))
     assert taken[0] > 1_000
     assert taken[1] < 2.2 * taken[0]

@@ -17,7 +17,7 @@ import pytest
 from cli_support import commit, invoke, make_candle
 from typer.testing import CliRunner
 
-from portkit.cli import program
+from portkit.cli import load_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -277,9 +277,9 @@ def test_without_a_word_about_it_no_feature_is_invented(served: Path) -> None:
 
 
 def test_a_person_is_asked_for_names(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portkit.cli.init._is_asked", lambda: True)
+    monkeypatch.setattr("portkit.cli.init._can_answer", lambda: True)
     words = ["init", str(served)]
-    done = CliRunner().invoke(program("init"), words, input="not a name\nfast_amd\n")
+    done = CliRunner().invoke(load_program("init"), words, input="not a name\nfast_amd\n")
     assert done.exit_code == 0, done.stderr
     assert profile_of(served)["names"]["words"] == {"fast": "fast_amd"}
     assert "'not a name' is no name that Rust takes" in done.stderr

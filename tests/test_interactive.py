@@ -15,7 +15,7 @@ import pytest
 from apply_support import git
 from cli_support import EDITED, LIB, MATMUL, PROGRAM, environment, invoke, make_candle
 
-from portkit.cli.interactive import ANSWERS, edited
+from portkit.cli.interactive import ANSWERS, edit_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,4 +278,4 @@ def test_an_editor_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", "no-such-editor --wait")
     with pytest.raises(Exception, match="name another with EDITOR"):
-        edited("text", "x.rs")
+        edit_text("text", "x.rs")

@@ -27,9 +27,9 @@ from portkit.errors import (
     PortkitError,
     TreeChangedError,
 )
-from portkit.write.disk import Disk
-from portkit.write.journal import journals
-from portkit.write.transaction import Change, recover, write
+from portkit.transaction.disk import Disk
+from portkit.transaction.journal import find_journals
+from portkit.transaction.transaction import Change, recover_run, write_plan
 
 
 @pytest.fixture(autouse=True)
@@ -47,10 +47,10 @@ def kill_between_renames(root: Path, changes: list[Change] = CHANGES) -> Path:
     """Kill a run when it has written one file; return the journal's folder."""
     disk = CountingDisk()
     scratch = make_tree(root.parent / "scratch", git=(root / ".git").exists())
-    write(scratch, changes, disk=disk)
+    write_plan(scratch, changes, disk=disk)
     exchanges = [n for n, (name, _) in enumerate(disk.log) if name == "exchange"]
-    assert in_child(partial(write, root, changes, disk=KillingDisk(exchanges[1]))) != 0
-    return next(j.folder for j in journals(root, Disk()) if j.exists())
+    assert in_child(partial(write_plan, root, changes, disk=KillingDisk(exchanges[1]))) != 0
+    return next(j.folder for j in find_journals(root, Disk()) if j.exists())
 
 
 def test_in_the_git_directory(root: Path) -> None:
@@ -78,15 +78,15 @@ def test_in_the_git_directory_of_a_linked_work_tree(tmp_path: Path) -> None:
     root = tmp_path / "linked"
     (root / "run.sh").chmod(0o750)  # git knows no other permission than this one's last bit
     told = git(root, "rev-parse", "--absolute-git-dir").strip()
-    assert journals(root, Disk())[0].folder.parent == Path(told) / "portkit"
+    assert find_journals(root, Disk())[0].folder.parent == Path(told) / "portkit"
     before = picture(root)
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
     assert picture(root) == expected(before)
 
 
 def test_workspaces_of_one_repository_have_journals_of_their_own(root: Path) -> None:
     one, other = make_tree(root / "one", git=False), make_tree(root / "other", git=False)
-    places = {journals(place, Disk())[0].folder for place in (root, one, other)}
+    places = {find_journals(place, Disk())[0].folder for place in (root, one, other)}
     assert len(places) == 3
     assert {place.parent for place in places} == {root / ".git/portkit"}
 
@@ -95,7 +95,7 @@ def test_a_killed_run_is_found_after_the_repository_was_moved(root: Path) -> Non
     before = picture(root)
     kill_between_renames(root)
     moved = root.rename(root.parent / "moved")
-    recovery = recover(moved)
+    recovery = recover_run(moved)
     assert recovery is not None and recovery.finished
     assert picture(moved) == expected(before)
 
@@ -105,7 +105,7 @@ def test_a_killed_run_is_found_after_git_init(tmp_path: Path) -> None:
     before = picture(root)
     kill_between_renames(root)
     git(root, "init", "--quiet")
-    recovery = recover(root)
+    recovery = recover_run(root)
     assert recovery is not None and recovery.finished
     assert picture(root) == expected(before)
 
@@ -113,7 +113,7 @@ def test_a_killed_run_is_found_after_git_init(tmp_path: Path) -> None:
 def test_writing_ends_a_killed_run_first(root: Path) -> None:
     before = picture(root)
     kill_between_renames(root)
-    write(root, [Change("src/new.rs", b"new\n", b"newer\n")])
+    write_plan(root, [Change("src/new.rs", b"new\n", b"newer\n")])
     after = expected(before)
     after["src/new.rs"] = (0o644, b"newer\n")
     assert picture(root) == after
@@ -121,34 +121,34 @@ def test_writing_ends_a_killed_run_first(root: Path) -> None:
 
 def test_a_busy_tree(root: Path) -> None:
     before = picture(root)
-    with journals(root, Disk())[0].locked():
+    with find_journals(root, Disk())[0].locked():
         with pytest.raises(BusyTreeError, match="another portkit is writing") as error:
-            write(root, CHANGES)
+            write_plan(root, CHANGES)
         assert error.value.exit_code == 22
-        assert recover(root) is None  # nothing is there, so nothing is asked for
-        folder = journals(root, Disk())[0].folder
+        assert recover_run(root) is None  # nothing is there, so nothing is asked for
+        folder = find_journals(root, Disk())[0].folder
         folder.mkdir()
         with pytest.raises(BusyTreeError):
-            recover(root)
+            recover_run(root)
         folder.rmdir()
     assert picture(root) == before
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
 
 
 def test_a_lock_dies_with_its_process(root: Path) -> None:
     def hold() -> None:
-        with journals(root, Disk())[0].locked():
+        with find_journals(root, Disk())[0].locked():
             os._exit(5)
 
     assert in_child(hold) == 5
-    write(root, CHANGES)
+    write_plan(root, CHANGES)
 
 
 def untouched(root: Path, folder: Path, *words: str) -> None:
     """Expect that recovery and writing refuse, saying the words, and touch nothing."""
     tree = picture(root)
     journal = picture(folder) if folder.is_dir() else None
-    for action in (partial(recover, root), partial(write, root, CHANGES)):
+    for action in (partial(recover_run, root), partial(write_plan, root, CHANGES)):
         with pytest.raises(DiskError) as error:
             action()
         for word in (str(folder), "nothing was changed", *words):
@@ -207,7 +207,7 @@ def test_two_records(root: Path) -> None:
 
 
 def test_a_file_in_the_journals_place(root: Path) -> None:
-    folder = journals(root, Disk())[0].folder
+    folder = find_journals(root, Disk())[0].folder
     folder.parent.mkdir()
     folder.write_bytes(b"")
     untouched(root, folder, "is not a folder")
@@ -217,7 +217,7 @@ def test_a_link_in_the_journals_place(root: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "precious").write_bytes(b"")
-    folder = journals(root, Disk())[0].folder
+    folder = find_journals(root, Disk())[0].folder
     folder.parent.mkdir()
     folder.symlink_to(elsewhere)
     untouched(root, folder, "is not a folder")
@@ -225,16 +225,16 @@ def test_a_link_in_the_journals_place(root: Path, tmp_path: Path) -> None:
     folder.parent.rename(tmp_path / "moved")
     folder.parent.symlink_to(elsewhere)
     with pytest.raises(DiskError, match="symbolic link"):
-        write(root, CHANGES)
+        write_plan(root, CHANGES)
     assert [place.name for place in elsewhere.iterdir()] == ["precious"]
 
 
 def test_a_link_in_the_locks_place(root: Path, tmp_path: Path) -> None:
-    folder = journals(root, Disk())[0].folder
+    folder = find_journals(root, Disk())[0].folder
     folder.parent.mkdir()
     folder.with_suffix(".lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DiskError, match="symbolic link"):
-        write(root, CHANGES)
+        write_plan(root, CHANGES)
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -282,20 +282,20 @@ def test_a_forged_record_leads_nowhere(root: Path, values: dict[str, Any]) -> No
 def test_a_folder_that_became_a_link_is_not_followed(root: Path, tmp_path: Path) -> None:
     """Recovery asks anew: here for a file that is not written yet."""
     disk = CountingDisk()
-    write(make_tree(tmp_path / "scratch"), CHANGES, disk=disk)
+    write_plan(make_tree(tmp_path / "scratch"), CHANGES, disk=disk)
     first = next(n for n, (name, _) in enumerate(disk.log) if name == "exchange")
-    in_child(partial(write, root, CHANGES, disk=KillingDisk(first)))
+    in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(first)))
     outside = tmp_path / "outside"
     (root / "src").rename(outside)
     (root / "src").symlink_to(outside)
     inside = picture(outside)
     with pytest.raises(PortkitError, match=r"src/lib\.rs, .*changed while"):
-        recover(root)
+        recover_run(root)
     assert not inside.keys() - picture(outside).keys() - {"rocm", "rocm/deep", "rocm/deep/er"}
     assert (outside / "lib.rs").read_bytes() == b"old lib\n"
     assert not (outside / "new.rs").exists()
     with pytest.raises(OutsideTreeError):
-        write(root, CHANGES)
+        write_plan(root, CHANGES)
 
 
 @pytest.mark.parametrize("number", range(5))
@@ -303,17 +303,17 @@ def test_a_staged_file_that_was_disturbed(root: Path, number: int) -> None:
     """Damaged content is never written: the run is taken back, and what lay there is kept."""
     before = picture(root)
     disk = CountingDisk()
-    write(make_tree(root.parent / "scratch"), CHANGES, disk=disk)
+    write_plan(make_tree(root.parent / "scratch"), CHANGES, disk=disk)
     first = next(n for n, (name, _) in enumerate(disk.log) if name == "exchange")
-    in_child(partial(write, root, CHANGES, disk=KillingDisk(first)))
-    folder = journals(root, Disk())[0].folder
+    in_child(partial(write_plan, root, CHANGES, disk=KillingDisk(first)))
+    folder = find_journals(root, Disk())[0].folder
     (folder / f"{number}.new").write_bytes(b"disturbed")
     with pytest.raises(TreeChangedError, match="is kept in"):
-        recover(root)
+        recover_run(root)
     assert picture(root) == before
     (kept,) = folder.with_name(f"{folder.name}-kept").iterdir()
     assert kept.read_bytes() == b"disturbed"
-    assert recover(root) is None
+    assert recover_run(root) is None
 
 
 def test_a_kept_file_that_was_disturbed(root: Path) -> None:
@@ -324,5 +324,5 @@ def test_a_kept_file_that_was_disturbed(root: Path) -> None:
     (folder / "1.new").write_bytes(b"disturbed")
     now = picture(root)
     with pytest.raises(PortkitError, match=r"src/lib\.rs changed .* bring the file back with git"):
-        recover(root)
+        recover_run(root)
     assert picture(root) == now

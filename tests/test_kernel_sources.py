@@ -12,14 +12,14 @@ from cli_support import add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 from kernel_support import SOURCE
 
-from portkit.hipify.engine import translate
-from portkit.scan.plan import plan
-from portkit.scan.session import scan_tree
+from portkit.engine.plan import build_plan
+from portkit.engine.session import scan_tree
+from portkit.hipify.translator import translate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.hipify.engine import Translation
+    from portkit.hipify.translator import Translation
 
 CUDA = "candle-kernels/src"
 HIP = "candle-rocm-kernels/src"
@@ -90,7 +90,7 @@ def no_translation(monkeypatch: pytest.MonkeyPatch) -> None:
     def translate(*_: object) -> None:
         raise AssertionError("a kernel is translated")
 
-    monkeypatch.setattr("portkit.hipify.translated.translate", translate)
+    monkeypatch.setattr("portkit.hipify.translated_sources.translate", translate)
 
 
 def test_a_scan_lists_the_places_in_the_cuda_sources_when_asked(candle: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_link_in_place_of_a_hip_source_is_not_followed(candle: Path, tmp_path:
 def test_each_source_is_translated_once_whichever_process_does_it(
     candle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.scan.parallel.WORTH_IT", 0)
+    monkeypatch.setattr("portkit.engine.parallel.WORTH_IT", 0)
     place = candle.parent / "translated"
 
     def noted(path: str, *rest: Any) -> Translation:
@@ -313,9 +313,9 @@ def test_each_source_is_translated_once_whichever_process_does_it(
             file.write(f"{path}\n")
         return translate(path, *rest)
 
-    monkeypatch.setattr("portkit.hipify.translated.translate", noted)
+    monkeypatch.setattr("portkit.hipify.translated_sources.translate", noted)
     found = scan_tree(candle, kernels=True)
-    assert plan(found, rustfmt=False).changes
+    assert build_plan(found, rustfmt=False).changes
     names = place.read_text().split()
     assert sorted(names) == sorted(set(names))
     assert set(found.job.translated) == {

@@ -11,10 +11,10 @@ from cli_support import add_file, commit, invoke
 from kernels_tree_support import make_with_kernels
 
 from portkit.errors import ConfigError, VerificationError
-from portkit.hipify.cuda_patch import diff
-from portkit.hipify.symbols import symbols
+from portkit.hipify.cuda_patch import render_patch
+from portkit.hipify.symbols import read_symbols
 from portkit.shipped import shipped
-from portkit.verify.hip_folder import hip_folder, hip_sources
+from portkit.verify.hip_sources import list_hip_sources, open_hip_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,10 +79,10 @@ def test_a_scan_translates_nothing_unless_asked(
     add_file(candle, "portkit.toml", SHARED)
     commit(candle)
     with monkeypatch.context() as patch:
-        patch.setattr("portkit.hipify.shared.translate", translate)
+        patch.setattr("portkit.hipify.shared_sources.translate", translate)
         assert invoke("scan", candle).code == 0
     assert invoke("apply", candle).code == 0
-    monkeypatch.setattr("portkit.hipify.shared.translate", translate)
+    monkeypatch.setattr("portkit.hipify.shared_sources.translate", translate)
     assert invoke("scan", candle).code == 0
     assert "a kernel is translated" in invoke("scan", candle, "--kernels").err
 
@@ -121,12 +121,12 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> N
     commit(candle)
     assert invoke("apply", candle).code == 0
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
-    names = hip_sources(crate, cuda)
+    names = list_hip_sources(crate, cuda)
     assert names == (
         *("attention.hip", "decode.hip", "fill.hip", "launchers.hip"),
         *("moe/moe_gemm.hip", "sort_all.hip", "views.hip"),
     )
-    with hip_folder(crate, cuda) as folder:
+    with open_hip_folder(crate, cuda) as folder:
         texts = {
             path.relative_to(folder).as_posix(): path.read_text()
             for path in folder.rglob("*")
@@ -134,8 +134,8 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> N
         }
         assert {path for path in texts if path.endswith(".hip")} == set(names)
     assert not folder.exists()
-    assert symbols(texts, ["fill.hip"])["fill.hip"].kernels == {"fill_f32"}
-    launchers = symbols(texts, ["moe/moe_gemm.hip"])["moe/moe_gemm.hip"]
+    assert read_symbols(texts, ["fill.hip"])["fill.hip"].kernels == {"fill_f32"}
+    launchers = read_symbols(texts, ["moe/moe_gemm.hip"])["moe/moe_gemm.hip"]
     assert launchers.functions == {"launch_gemm", "launch_Norm"}
 
 
@@ -154,10 +154,10 @@ def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path)
     commit(candle)
     assert invoke("apply", candle).code == 0
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
-    (crate / "src/cuda.patch").write_text(diff({"fill.cu": ("int x;\n", "int y;\n")}))
+    (crate / "src/cuda.patch").write_text(render_patch({"fill.cu": ("int x;\n", "int y;\n")}))
     with (
         pytest.raises(VerificationError, match=r"cuda\.patch, line 3: fill\.cu has 0 places"),
-        hip_folder(crate, cuda),
+        open_hip_folder(crate, cuda),
     ):
         pass
 

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_support import add_file, invoke, make_candle
 
+from portkit.engine.session import scan_tree
 from portkit.errors import VerificationError
 from portkit.hipify.archs import ARCHS, GENERIC_ARCHS
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
-from portkit.hipify.hipcc import Compiled
-from portkit.scan.session import scan_tree
+from portkit.hipify.hipcc import CompileResult
 from portkit.verify import kernels_step
-from portkit.verify.kernels import Cell, KernelsVerification, Worse
+from portkit.verify.kernel_matrix import BudgetExcess, Cell, KernelsVerification
 from portkit.verify.kernels_step import EVERY, KERNELS, ONE_OF_EACH
-from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options, Shard
-from portkit.verify.tree import Tree
+from portkit.verify.ported_tree import PortedTree
+from portkit.verify.step_runner import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from portkit.verify.ladder import Outcome
+    from portkit.verify.step_runner import Outcome
 
 CRATE = "candle-rocm-kernels"
 SOURCES = ("affine.hip", "moe/gemm.hip", "sort.hip")
@@ -50,11 +50,13 @@ class Compiler:
         self.asked: list[tuple[str, str]] = []
         self.broken: tuple[str, ...] = ()
         self.spilling: tuple[str, ...] = ()
-        self.worse: tuple[Worse, ...] = ()
+        self.worse: tuple[BudgetExcess, ...] = ()
         self.budgets: dict[str, object] = {}
         monkeypatch.setattr(kernels_step, "find_hipcc", lambda: Path("hipcc"))
-        monkeypatch.setattr(kernels_step, "compiler_version", lambda _: "HIP 7\nclang 21\nmore")
-        monkeypatch.setattr(kernels_step, "_knows", lambda _, arch: arch in known)
+        monkeypatch.setattr(
+            kernels_step, "read_compiler_version", lambda _: "HIP 7\nclang 21\nmore"
+        )
+        monkeypatch.setattr(kernels_step, "_has_budget", lambda _, arch: arch in known)
         monkeypatch.setattr(kernels_step, "verify_kernels", self.verify)
         monkeypatch.setattr(kernels_step, "load_budgets", lambda *_: self.budgets)
 
@@ -75,10 +77,10 @@ class Compiler:
 
     def cell(self, source: str, arch: str) -> Cell:
         if source in self.broken:
-            return Cell(Compiled(source, arch, None, "error: no such thing", 1.0), ())
+            return Cell(CompileResult(source, arch, None, "error: no such thing", 1.0), ())
         spills = 7 if source in self.spilling else 0
         use = KernelUse(f"{Path(source).stem}_f32", 10, 0, 9, spills, 0, 0, 0)
-        return Cell(Compiled(source, arch, Path("x.o"), "", 1.0), (use,))
+        return Cell(CompileResult(source, arch, Path("x.o"), "", 1.0), (use,))
 
 
 @pytest.fixture
@@ -88,7 +90,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
 
 def take(root: Path, options: Options | None = None) -> Outcome:
     scan = scan_tree(root, gating="dummy")
-    return KERNELS.take(Tree(scan, options or Options(), lambda line: None))
+    return KERNELS.take(PortedTree(scan, options or Options(), lambda line: None))
 
 
 def test_the_ladder_takes_one_architecture_of_each_kind(tree: Path, compiler: Compiler) -> None:
@@ -128,7 +130,7 @@ def test_what_does_not_compile_fails(tree: Path, compiler: Compiler) -> None:
 
 
 def test_a_kernel_that_got_worse_fails(tree: Path, compiler: Compiler) -> None:
-    compiler.worse = (Worse("gfx1100", "sort.hip", "sort_f32", "scratch 0 to 64"),)
+    compiler.worse = (BudgetExcess("gfx1100", "sort.hip", "sort_f32", "scratch 0 to 64"),)
     outcome = take(tree)
     assert outcome.verdict is Verdict.FAILED
     assert outcome.evidence == ("sort.hip for gfx1100: sort_f32 uses more: scratch 0 to 64",)

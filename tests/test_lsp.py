@@ -13,10 +13,10 @@ from lsp_support import PATIENCE, Client, Message, applied
 from lsprotocol.types import Position, Range
 
 from portkit.editor.positions import START, Positions
-from portkit.lang.source import Source
-from portkit.lang.span import Span
-from portkit.profile.settings import settings
-from portkit.scan.session import look, scan_tree
+from portkit.engine.session import open_session, scan_tree
+from portkit.profiles.settings import parse_settings
+from portkit.syntax.source_file import SourceFile
+from portkit.syntax.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +163,7 @@ def test_a_place_is_kept_by_the_editor(client: Client, candle: Path) -> None:
         *created, change = action["edit"]["documentChanges"]
         assert [each["kind"] for each in created] == ([] if before else ["create"])
         made = applied(before or "", change["edits"])
-        (skip,) = settings(Source("portkit.toml", made.encode())).skips
+        (skip,) = parse_settings(SourceFile("portkit.toml", made.encode())).skips
         assert (skip.codes, skip.paths) == (("PK401",), (MATMUL,))
         uri, there = action["command"]["arguments"]
         assert uri == settings_file.as_uri()
@@ -264,7 +264,7 @@ def test_one_file_again_is_the_tree_again(candle: Path) -> None:
         b"pub fn is_cuda", b"// portkit: exclude PK503 no\npub fn is_cuda"
     )
     assert changed != lib.read_bytes()
-    again = look(candle).again(LIB, changed).scan
+    again = open_session(candle).again(LIB, changed).scan
     lib.write_bytes(changed)
     found = scan_tree(candle)
 
@@ -414,6 +414,6 @@ def test_a_scan_loads_nothing_of_it(candle: Path) -> None:
         check=False,
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "portkit.scan.scan" in loaded
+    assert "portkit.engine.scan" in loaded
     mine = ("portkit.editor", "pygls", "lsprotocol", "asyncio", "cattrs", "attr")
     assert not [each for each in loaded if each.startswith(mine)]

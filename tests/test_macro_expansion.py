@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.lang.macro_expansion import expand, find_repeated, is_match
-from portkit.lang.source import Source, descendants
+from portkit.syntax.macro_expansion import expand_macro, find_repeated, matches_macro
+from portkit.syntax.source_file import SourceFile, find_descendants
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,14 +83,14 @@ MATCHES = [
 
 
 def expansion(rules: str, call: str) -> str | None:
-    return expand(*parse(rules, call))
+    return expand_macro(*parse(rules, call))
 
 
 def parse(rules: str, call: str) -> tuple[Node, Node]:
-    root = Source("a.rs", f"macro_rules! m {{ {rules} }}\n{call}".encode()).tree.root_node
+    root = SourceFile("a.rs", f"macro_rules! m {{ {rules} }}\n{call}".encode()).tree.root_node
     assert not root.has_error
     [definition], [called] = (
-        [*descendants(root, kind)] for kind in ("macro_definition", "macro_invocation")
+        [*find_descendants(root, kind)] for kind in ("macro_definition", "macro_invocation")
     )
     return definition, called
 
@@ -120,7 +120,7 @@ def test_the_tokens_of_a_repetition_are_found(
 
 @pytest.mark.parametrize(("rules", "call", "answer"), MATCHES)
 def test_a_call_matches_a_rule(rules: str, call: str, answer: bool | None) -> None:
-    assert is_match(*parse(rules, call)) is answer
+    assert matches_macro(*parse(rules, call)) is answer
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not here")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from tree_support import crate, port_of, scan_of
 
-from portkit.checks.ported import Ported
+from portkit.checks.ported_tree import PortedTree
 
 DEVICE = """\
 pub enum Device {
@@ -41,7 +41,7 @@ def test_an_arm_among_tokens_names_what_the_rule_binds(
 ) -> None:
     text = MACRO.replace("RULE", rule).replace("VALUE", value)
     tree = crate(DEVICE + text)
-    written = Ported(port_of(tree), scan_of(tree).findings).written("src/lib.rs")
+    written = PortedTree(port_of(tree), scan_of(tree).findings).written("src/lib.rs")
     assert written is not None
     after = written.source.data.decode()
     arm = "$crate::Device::Rocm($bound) => "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from portkit.checks.gated_files import find_gated_files
-from portkit.lang.module_files import find_declarations, find_module_files
-from portkit.lang.source import Source
+from portkit.syntax.module_files import find_declarations, find_module_files
+from portkit.syntax.source_file import SourceFile
 
 INLINE = 'mod inline {\n    #[path = "other.rs"]\n    mod inner;\n}\n'
 
@@ -34,7 +34,7 @@ INLINE = 'mod inline {\n    #[path = "other.rs"]\n    mod inner;\n}\n'
 def test_a_module_is_looked_for_as_rustc_does(
     path: str, text: str, wanted: tuple[str, ...]
 ) -> None:
-    root = Source(path, text.encode()).tree.root_node
+    root = SourceFile(path, text.encode()).tree.root_node
     assert [find_module_files(item, path) for item, *_ in find_declarations(root)] == [wanted]
 
 
@@ -49,7 +49,9 @@ def test_a_file_has_the_conditions_of_its_module_and_of_those_around_it() -> Non
         "src/c.rs": off + '#[cfg(feature = "gpu")]\nmod d {\n    mod e;\n}',
         "src/c/d/e.rs": "",
     }
-    found = find_gated_files({path: Source(path, text.encode()) for path, text in texts.items()})
+    found = find_gated_files(
+        {path: SourceFile(path, text.encode()) for path, text in texts.items()}
+    )
     assert {path: [cfg.feature for cfg in each] for path, each in found.items()} == {
         "src/on.rs": ["gpu"],
         "src/below.rs": ["gpu"],

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from portkit.lang.renaming import NameTable, code_only, normal
-from portkit.profile.profile import load_vendor
+from portkit.profiles.profile import load_vendor
+from portkit.syntax.name_table import NameTable, normalize_rust, strip_comments_and_strings
 
 NAMES = load_vendor("rocm").names
 SMALL = NameTable(
@@ -188,7 +188,7 @@ def test_prose_of_a_message_and_of_code_differ() -> None:
     ],
 )
 def test_code_without_comments_and_strings(code: str, bare: str) -> None:
-    assert code_only(code) == bare
+    assert strip_comments_and_strings(code) == bare
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ def test_code_without_comments_and_strings(code: str, bare: str) -> None:
     ],
 )
 def test_layout_does_not_count(one: str, other: str) -> None:
-    assert normal(one) == normal(other)
+    assert normalize_rust(one) == normalize_rust(other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("a + b", "a - b"), ('"a"', '"b"'), ("f(a)", "f(a, b)"), ("// a\nb", "c")]
 )
 def test_what_it_says_counts(one: str, other: str) -> None:
-    assert normal(one) != normal(other)
+    assert normalize_rust(one) != normalize_rust(other)
 
 
 # Pieces that a text about backends is made of, in any order.
@@ -260,14 +260,14 @@ def test_lines_and_layout_are_never_touched(text: str) -> None:
 def test_any_text_can_be_renamed(text: str) -> None:
     if "c" not in text.lower() and "ptx" not in text.lower() and "nv" not in text.lower():
         assert NAMES.rust(text) == text
-    code_only(text)
-    normal(text)
+    strip_comments_and_strings(text)
+    normalize_rust(text)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "(", ")", "{", "}", "=>", "+"]), max_size=20))
 def test_layout_never_counts(tokens: list[str]) -> None:
-    assert normal(" ".join(tokens)) == normal("\n    ".join(tokens))
-    assert normal(" ".join(tokens)) == normal(" /* c */ ".join(tokens))
+    assert normalize_rust(" ".join(tokens)) == normalize_rust("\n    ".join(tokens))
+    assert normalize_rust(" ".join(tokens)) == normalize_rust(" /* c */ ".join(tokens))
 
 
 @pytest.mark.parametrize(

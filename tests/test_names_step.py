@@ -8,22 +8,30 @@ import pytest
 from cli_support import add_file, make_candle
 from tree_support import MANIFEST, port_of
 
+from portkit.engine.session import scan_tree
 from portkit.hipify.symbols import Symbols
-from portkit.scan.session import scan_tree
-from portkit.verify.asked import ANYTHING, DTYPE, Asked, Loader, asked_names, dtypes, loader
-from portkit.verify.ladder import Verdict
-from portkit.verify.names import NAMES, compare
+from portkit.verify.kernel_names import NAMES, compare_names
 from portkit.verify.options import Options
-from portkit.verify.settings import Names
-from portkit.verify.tree import Tree
+from portkit.verify.ported_tree import PortedTree
+from portkit.verify.requested_kernels import (
+    ANYTHING,
+    DTYPE,
+    KernelRequest,
+    Loader,
+    find_kernel_requests,
+    find_loader,
+    list_dtypes,
+)
+from portkit.verify.settings import KernelNaming
+from portkit.verify.step_runner import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.site.context import Job
-    from portkit.verify.ladder import Outcome
+    from portkit.context.port_job import PortJob
+    from portkit.verify.step_runner import Outcome
 
-CANDLE = Names(
+CANDLE = KernelNaming(
     loaders=("get_or_load_func", "get_or_load_custom_func"),
     suffixed="kernel_name",
     dtypes="DType::as_str",
@@ -75,7 +83,7 @@ impl UnaryOpT for Abs {
 """
 
 
-def job(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> Job:
+def job(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> PortJob:
     """Return a crate with one function of ROCm's."""
     sources = {"lib": f"{outer} {{\n{body}\n}}\n", **files}
     tree = {f"src/{stem}.rs": text.encode() for stem, text in sources.items()}
@@ -83,7 +91,7 @@ def job(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> Job:
 
 
 def names(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> tuple[str, ...]:
-    (call,) = asked_names(job(body, outer, **files), CANDLE)
+    (call,) = find_kernel_requests(job(body, outer, **files), CANDLE)
     assert call.unknown == ""
     return call.names
 
@@ -162,25 +170,27 @@ def test_constants_of_a_trait_are_those_of_its_implementations(
     ],
 )
 def test_what_is_not_understood_is_said(body: str, unknown: str) -> None:
-    (call,) = asked_names(job(body), CANDLE)
+    (call,) = find_kernel_requests(job(body), CANDLE)
     assert (call.names, call.unknown) == ((), unknown)
 
 
 @pytest.mark.parametrize("outer", ["fn cuda_fwd(&self)", "mod cuda"])
 def test_calls_of_cuda_are_not_ours(outer: str) -> None:
     body = 'fn f() { dev.get_or_load_func("affine_f32", &kernels::AFFINE)?; }'
-    assert asked_names(job(body, outer), CANDLE) == []
-    assert len(asked_names(job(body, "mod rocm"), CANDLE)) == 1
+    assert find_kernel_requests(job(body, outer), CANDLE) == []
+    assert len(find_kernel_requests(job(body, "mod rocm"), CANDLE)) == 1
 
 
 def test_a_call_is_where_it_stands() -> None:
-    (call,) = asked_names(job('\n  dev.get_or_load_func("a", &candle_kernels::FILL)?;'), CANDLE)
+    (call,) = find_kernel_requests(
+        job('\n  dev.get_or_load_func("a", &candle_kernels::FILL)?;'), CANDLE
+    )
     assert (call.place, call.module) == ("src/lib.rs:3", "FILL")
 
 
 def test_dtypes_are_those_of_the_tree() -> None:
-    assert dtypes(job("", dtype=DTYPES), CANDLE) == ("u8", "f32", "f8e4m3")
-    assert dtypes(job(""), CANDLE) == ()
+    assert list_dtypes(job("", dtype=DTYPES), CANDLE) == ("u8", "f32", "f8e4m3")
+    assert list_dtypes(job(""), CANDLE) == ()
 
 
 def test_the_loader_says_what_it_does_with_a_name() -> None:
@@ -191,12 +201,12 @@ def test_the_loader_says_what_it_does_with_a_name() -> None:
         crate::bail!("{name} is not implemented for {dtype}")
     }
 }"""
-    found = loader(job("", rocm_device=body), CANDLE)
+    found = find_loader(job("", rocm_device=body), CANDLE)
     assert found == Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
     assert found.spell("cast_f8e4m3_f8e4m3") == ("cast_f8_e4m3_f8_e4m3", "cast_fp8_e4m3_fp8_e4m3")
     assert found.spell("cast_u8_f32") == ("cast_u8_f32",)
     # CUDA's own loader is another.
-    assert loader(job("", cuda_device=body), CANDLE) == Loader((), False)
+    assert find_loader(job("", cuda_device=body), CANDLE) == Loader((), False)
 
 
 # --- whether it is there -----------------------------------------------------------------------
@@ -212,22 +222,22 @@ KNOWN = ("u8", "f32", "f8e4m3")
 SPELLED = Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
 
 
-def asked(module: str, *wanted: str, unknown: str = "") -> Asked:
-    return Asked("a.rs", 7, module, wanted, unknown)
+def asked(module: str, *wanted: str, unknown: str = "") -> KernelRequest:
+    return KernelRequest("a.rs", 7, module, wanted, unknown)
 
 
 def test_a_dtype_that_is_spelled_otherwise_is_wrong_until_the_loader_spells_it() -> None:
     call = asked("AFFINE", f"affine_{DTYPE}")
-    found = compare([call], DEFINED, KNOWN, Loader((), True))
+    found = compare_names([call], DEFINED, KNOWN, Loader((), True))
     assert found.wrong == ("a.rs:7: affine_f8e4m3 is asked for, and the kernel is affine_f8_e4m3",)
     for module, name in [("AFFINE", "affine"), ("UNARY", "uabs")]:
-        found = compare([asked(module, f"{name}_{DTYPE}")], DEFINED, KNOWN, SPELLED)
+        found = compare_names([asked(module, f"{name}_{DTYPE}")], DEFINED, KNOWN, SPELLED)
         assert (found.found, found.wrong, found.unimplemented) == (3, (), {})
 
 
 @pytest.mark.parametrize("name", [f"fill_{DTYPE}", "fill_f8e4m3"])
 def test_a_dtype_that_is_missing_is_not_implemented(name: str) -> None:
-    found = compare([asked("FILL", name)], DEFINED, KNOWN, SPELLED)
+    found = compare_names([asked("FILL", name)], DEFINED, KNOWN, SPELLED)
     assert found.wrong == ()
     assert found.unimplemented == {"fill": {"fill": ("f8_e4m3",)}}
     assert found.absent == 1
@@ -250,13 +260,13 @@ def test_a_dtype_that_is_missing_is_not_implemented(name: str) -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_wrong(call: Asked, message: str) -> None:
-    found = compare([call], DEFINED, KNOWN, SPELLED)
+def test_what_is_not_there_is_wrong(call: KernelRequest, message: str) -> None:
+    found = compare_names([call], DEFINED, KNOWN, SPELLED)
     assert (found.wrong, found.unimplemented) == ((message,), {})
 
 
 def test_a_number_that_is_only_known_at_run_time_needs_one_kernel() -> None:
-    found = compare([asked("QUANTIZED", f"mul_q4_b{ANYTHING}")], DEFINED, KNOWN, SPELLED)
+    found = compare_names([asked("QUANTIZED", f"mul_q4_b{ANYTHING}")], DEFINED, KNOWN, SPELLED)
     assert (found.found, found.wrong) == (1, ())
 
 
@@ -295,7 +305,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def take(root: Path) -> Outcome:
-    return NAMES.take(Tree(scan_tree(root, gating="dummy"), Options(), lambda line: None))
+    return NAMES.take(PortedTree(scan_tree(root, gating="dummy"), Options(), lambda line: None))
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -370,7 +380,7 @@ def test_the_step_is_skipped_without_a_preprocessor(
 ) -> None:
     scan = scan_tree(tree, gating="dummy")
     monkeypatch.setenv("CC", str(tmp_path / "none"))
-    outcome = NAMES.take(Tree(scan, Options(), lambda line: None))
+    outcome = NAMES.take(PortedTree(scan, Options(), lambda line: None))
     assert outcome.verdict is Verdict.SKIPPED
     assert "install one, or set CC" in outcome.evidence[0]
 

@@ -7,14 +7,14 @@ import re
 import pytest
 from tree_support import Tree, crate, scan_of
 
-from portkit.copying.bindings import HOME
-from portkit.copying.offered import Offered
-from portkit.lang.imports import paths
-from portkit.lang.source import Source
+from portkit.port.bindings_api import BindingsApi
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
-from portkit.tree.finding import Applicability
+from portkit.syntax.imports import find_import_paths
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.finding import Applicability
 
-OFFERED = Offered(shipped(HOME) / "src")
+OFFERED = BindingsApi(shipped(HOME) / "src")
 
 
 def asked() -> list[tuple[str, ...]]:
@@ -26,8 +26,8 @@ def asked() -> list[tuple[str, ...]]:
     found = []
     for text in (*texts, shown):
         for use in re.findall(r"\buse hiprc::[^;]*;", text):
-            (node,) = Source("use.rs", use.encode()).tree.root_node.children
-            found += list(paths(node))
+            (node,) = SourceFile("use.rs", use.encode()).tree.root_node.children
+            found += list(find_import_paths(node))
         found += re.findall(r"\bhiprc::\w+(?:::\w+)*", text)
     parts = (re.findall(r"\w+", path.partition(" as ")[0])[1:] for path in found)
     return sorted({tuple(part for part in each if part != "self") for each in parts})

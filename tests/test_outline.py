@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.lang.outline import parts
-from portkit.lang.source import Source, field_text
+from portkit.syntax.partial_parse import find_needed_parts
+from portkit.syntax.source_file import SourceFile, field_text
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -40,7 +40,7 @@ mod inner {
 
 def kept(data: bytes, *places: bytes, words: tuple[bytes, ...] = ()) -> str | None:
     """Return what is kept of a file for the places of some texts."""
-    found = parts(data, [data.index(text) for text in places], words)
+    found = find_needed_parts(data, [data.index(text) for text in places], words)
     return None if found is None else b"".join(data[p.start : p.end] for p in found).decode()
 
 
@@ -178,7 +178,7 @@ def test_a_comment_with_blank_lines_is_whole() -> None:
 
 
 def test_positions_and_texts_are_those_of_the_whole_file() -> None:
-    source = Source("a.rs", FILE)
+    source = SourceFile("a.rs", FILE)
     at = FILE.index(b"second")
     some = source.tree_around([at], ()).root_node
     whole = source.tree.root_node
@@ -193,14 +193,14 @@ def test_positions_and_texts_are_those_of_the_whole_file() -> None:
 
 
 def test_a_file_that_a_carriage_return_ends_lines_of_is_parsed_whole() -> None:
-    source = Source("a.rs", FILE.replace(b"\n", b"\r\n"))
+    source = SourceFile("a.rs", FILE.replace(b"\n", b"\r\n"))
     functions = [n.type for n in source.tree_around([5], ()).root_node.children]
     assert functions.count("function_item") == 3
 
 
 def test_the_items_that_were_parsed_last_are_not_parsed_again() -> None:
     text = "use a::b;\n\nfn one() {}\n\nfn two() {}\n\nfn three() {}\n"
-    source = Source("a.rs", text.encode())
+    source = SourceFile("a.rs", text.encode())
     one, two, three = (text.index(name) for name in ("one", "two", "three"))
     tree = source.tree_around([one, two])
     assert source.tree_around([two]) is tree

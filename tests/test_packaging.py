@@ -13,10 +13,10 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 
-from portkit.copying.bindings import HOME as HIP
-from portkit.crosscheck.place import CRATE as CROSSCHECK
 from portkit.device.stubs import HOME as DEVICE
-from portkit.device.toolkit import toolkit_key
+from portkit.device.toolkit import compute_toolkit_key
+from portkit.numerics.program_crate import CRATE as CROSSCHECK
+from portkit.port.hip_bindings import HOME as HIP
 from portkit.shipped import shipped
 
 ROOT = Path(__file__).parents[1]
@@ -103,8 +103,8 @@ def test_a_wheel_brings_what_is_not_python(installed: Path, home: str) -> None:
 
 
 def test_the_device_of_a_wheel_is_the_one_of_the_repository(installed: Path) -> None:
-    code = "from portkit.device.toolkit import toolkit_key; print(toolkit_key())"
-    assert said(installed, code) == toolkit_key()
+    code = "from portkit.device.toolkit import compute_toolkit_key; print(compute_toolkit_key())"
+    assert said(installed, code) == compute_toolkit_key()
 
 
 def test_an_editable_install_finds_the_repository_s() -> None:

@@ -8,11 +8,11 @@ import pytest
 from linear import INPUTS
 from tree_support import crate, scan_of
 
-from portkit.lang.packed import Packed, in_turn, packed
-from portkit.lang.source import Source
-from portkit.report.model import report
-from portkit.scan.session import scan_tree
-from portkit.tree import workspace
+from portkit.engine.session import scan_tree
+from portkit.report.model import make_report
+from portkit.syntax.compressed_source import CompressedSource, compress_source, release_in_turn
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace import cargo_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,9 @@ NO_MENTION = "pub fn f() -> usize {\n    1\n}\n"
 
 def test_bytes_are_compressed_until_they_are_asked_for() -> None:
     data = NO_MENTION.encode() * 100
-    source = packed("src/lib.rs", data)
+    source = compress_source("src/lib.rs", data)
     assert source.size == len(data)
-    assert len(Source.data.__get__(source)) < len(data) / 5  # type: ignore[attr-defined]
+    assert len(SourceFile.data.__get__(source)) < len(data) / 5  # type: ignore[attr-defined]
     assert "data" not in source.__dict__
     assert source.data == data
     assert source.tree.root_node.end_byte == len(data)
@@ -35,8 +35,8 @@ def test_bytes_are_compressed_until_they_are_asked_for() -> None:
 
 
 def test_one_is_let_go_when_the_next_is_another() -> None:
-    a, b = packed("a.rs", b"1"), packed("b.rs", b"2")
-    held = [(each.data, "data" in a.__dict__) for each in in_turn([a, a, b, b])]
+    a, b = compress_source("a.rs", b"1"), compress_source("b.rs", b"2")
+    held = [(each.data, "data" in a.__dict__) for each in release_in_turn([a, a, b, b])]
     assert held == [(b"1", True), (b"1", True), (b"2", False), (b"2", False)]
     assert "data" not in b.__dict__
 
@@ -58,11 +58,11 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_large_tree_is_said_the_same_of(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = scan_tree(tree)
-    monkeypatch.setattr(workspace, "HELD", 100)
+    monkeypatch.setattr(cargo_workspace, "HELD_IN_MEMORY", 100)
     large = scan_tree(tree)
     kinds = {type(source) for source in large.job.workspace.sources.values()}
-    assert kinds == {Source, Packed}
-    assert report(large, "a") == report(small, "a")
+    assert kinds == {SourceFile, CompressedSource}
+    assert make_report(large, "a") == make_report(small, "a")
     assert large.unaccounted == small.unaccounted
     assert any(f.path == "src/none.rs" for f in large.findings)
 
@@ -74,8 +74,8 @@ def test_syntax_trees_are_let_go_in_a_scan() -> None:
 
 
 def test_nothing_is_held_of_what_was_looked_at(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "HELD", 0)
+    monkeypatch.setattr(cargo_workspace, "HELD_IN_MEMORY", 0)
     found = scan_tree(tree)
-    report(found, "a")
+    make_report(found, "a")
     sources = found.job.workspace.sources.values()
     assert not [s.path for s in sources if {"data", "tree"} & s.__dict__.keys()]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.scan import parallel
+from portkit.engine import parallel
 
 if TYPE_CHECKING:
-    from portkit.scan.parallel import Team
+    from portkit.engine.parallel import Team
 
 HEAVY = parallel.WORTH_IT
 NUMBERS = range(9)
@@ -26,14 +26,14 @@ def processes(team: Team) -> list[int]:
 
 
 def test_each_item_is_done_once() -> None:
-    assert parallel.together(squares, HEAVY) == [n * n for n in NUMBERS]
+    assert parallel.run_in_two_processes(squares, HEAVY) == [n * n for n in NUMBERS]
 
 
 def test_the_shares_are_of_equal_weight() -> None:
     def weights(team: Team) -> list[int]:
         return team.collect(sum(team.share(NUMBERS, lambda n: n)))
 
-    one, other = parallel.together(weights, HEAVY)
+    one, other = parallel.run_in_two_processes(weights, HEAVY)
     assert one + other == sum(NUMBERS)
     assert abs(one - other) <= max(NUMBERS)
 
@@ -43,7 +43,7 @@ def test_each_item_is_drawn_once(count: int) -> None:
     def drawn(team: Team) -> list[list[int]]:
         return team.collect(list(team.draw(range(count))))
 
-    shares = parallel.together(drawn, HEAVY)
+    shares = parallel.run_in_two_processes(drawn, HEAVY)
     assert len(shares) == 2
     assert sorted(n for share in shares for n in share) == list(range(count))
     assert list(parallel.Team().draw(range(count))) == list(range(count))
@@ -59,14 +59,14 @@ def test_the_faster_process_draws_more() -> None:
             mine = list(team.draw(NUMBERS))
         return team.collect(mine)
 
-    assert parallel.together(drawn, HEAVY) == [list(NUMBERS), []]
+    assert parallel.run_in_two_processes(drawn, HEAVY) == [list(NUMBERS), []]
 
 
 def test_each_process_knows_what_both_have() -> None:
     def known(team: Team) -> list[list[int]]:
         return team.collect(processes(team))
 
-    in_first, in_second = parallel.together(known, HEAVY)
+    in_first, in_second = parallel.run_in_two_processes(known, HEAVY)
     assert in_first == in_second
     assert in_first[0] == os.getpid() != in_first[1]
 
@@ -75,12 +75,12 @@ def test_more_than_a_pipe_holds_goes_both_ways() -> None:
     def large(team: Team) -> list[int]:
         return [len(each) for each in team.gather(bytes(10_000_000))]
 
-    assert parallel.together(large, HEAVY) == [10_000_000, 10_000_000]
+    assert parallel.run_in_two_processes(large, HEAVY) == [10_000_000, 10_000_000]
 
 
 def test_little_work_stays_in_one_process() -> None:
-    assert parallel.together(processes, HEAVY - 1) == [os.getpid()]
-    assert parallel.together(squares, HEAVY - 1) == [n * n for n in NUMBERS]
+    assert parallel.run_in_two_processes(processes, HEAVY - 1) == [os.getpid()]
+    assert parallel.run_in_two_processes(squares, HEAVY - 1) == [n * n for n in NUMBERS]
 
 
 def test_a_second_process_that_dies_costs_nothing_but_time() -> None:
@@ -91,7 +91,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time() -> None:
             os._exit(9)
         return squares(team)
 
-    assert parallel.together(work, HEAVY) == [n * n for n in NUMBERS]
+    assert parallel.run_in_two_processes(work, HEAVY) == [n * n for n in NUMBERS]
 
 
 def test_an_error_in_the_first_process_leaves_no_second_one() -> None:
@@ -103,6 +103,6 @@ def test_an_error_in_the_first_process_leaves_no_second_one() -> None:
         return squares(team)
 
     with pytest.raises(ValueError):
-        parallel.together(work, HEAVY)
+        parallel.run_in_two_processes(work, HEAVY)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tree_support import Tree, crate, scan_of
 
+from portkit.engine.plan import build_plan, find_conflicts
 from portkit.errors import PlanError, ToolError
-from portkit.lang.span import Span
-from portkit.scan.plan import conflicts, plan
-from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Edit, Finding, NewFile, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ def finding(*edits: Edit, code: str = "PK001", path: str = "src/lib.rs") -> Find
 
 def planned(tree: Tree, *findings: Finding) -> Tree:
     """Return what the findings make of a tree."""
-    made = plan(replace(scan_of(tree), findings=findings), rustfmt=False)
+    made = build_plan(replace(scan_of(tree), findings=findings), rustfmt=False)
     return {change.path: change.after for change in made.changes}
 
 
@@ -81,13 +81,13 @@ def test_two_edits_of_one_place_are_a_defect_that_names_both_rules() -> None:
     with pytest.raises(PlanError, match=r"src/lib\.rs:2: PK001 and PK002 want to edit") as raised:
         planned(crate(TEXT), one, other)
     assert raised.value.exit_code == 17
-    assert conflicts([one, other]) == [(one, other)]
+    assert find_conflicts([one, other]) == [(one, other)]
 
 
 def test_neighbouring_edits_are_no_overlap() -> None:
     one, other = finding(Edit(0, 2, "FN")), finding(Edit(2, 4, "_A"), Edit(4, 4, "_"))
     assert planned(crate(TEXT), one, other)["src/lib.rs"].startswith(b"FN_A_() {}")
-    assert conflicts([one, other]) == []
+    assert find_conflicts([one, other]) == []
 
 
 def test_findings_that_are_done_write_nothing() -> None:
@@ -110,13 +110,13 @@ def test_new_text_has_the_line_ends_of_its_file() -> None:
 
 def test_a_missing_newline_at_the_end_stays_missing() -> None:
     tree = crate("enum E {\n    Cpu,\n    Cuda,\n}")
-    after = {c.path: c.after for c in plan(scan_of(tree)).changes}["src/lib.rs"]
+    after = {c.path: c.after for c in build_plan(scan_of(tree)).changes}["src/lib.rs"]
     # rustfmt ends every file with a line end, so a file without one keeps its layout.
     assert after == b"enum E {\n    Cpu,\n    Cuda,\n    Rocm,\n}"
 
 
 def test_a_file_that_was_not_formatted_keeps_its_layout() -> None:
-    made = plan(scan_of(crate("enum E { Cpu, Cuda, }\nfn  spaced ( ) {}\n")))
+    made = build_plan(scan_of(crate("enum E { Cpu, Cuda, }\nfn  spaced ( ) {}\n")))
     assert made.unformatted == ("src/lib.rs",)
     (change,) = made.changes
     assert b"fn  spaced ( ) {}" in change.after
@@ -126,9 +126,9 @@ def test_a_file_that_was_not_formatted_keeps_its_layout() -> None:
 def test_what_is_written_is_formatted_with_the_edition_of_the_crate() -> None:
     # `gen` is a keyword from edition 2024 on (the Rust reference, chapter "Keywords").
     tree = crate("fn gen() {}\n\nenum E {\n    Cuda,\n}\n")
-    assert plan(scan_of(tree)).unformatted == ()
+    assert build_plan(scan_of(tree)).unformatted == ()
     newer = {**tree, "Cargo.toml": tree["Cargo.toml"].replace(b"2021", b"2024")}
-    assert plan(scan_of(newer)).unformatted == ("src/lib.rs",)
+    assert build_plan(scan_of(newer)).unformatted == ("src/lib.rs",)
 
 
 def test_what_would_not_parse_is_not_written() -> None:
@@ -137,20 +137,20 @@ def test_what_would_not_parse_is_not_written() -> None:
     broken = finding(Edit(13, 17, "#[cfg(x)]\n    b()\n    #[cfg(y)]\n    c!()"))
     made = replace(scan_of(tree), findings=(broken,))
     with pytest.raises(PlanError, match=r"src/lib\.rs would be no Rust any more"):
-        plan(made)
-    assert b"#[cfg(x)]" in plan(made, rustfmt=False).changes[0].after
+        build_plan(made)
+    assert b"#[cfg(x)]" in build_plan(made, rustfmt=False).changes[0].after
 
 
 def test_rustfmt_that_takes_too_long_is_no_judge(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It says nothing of the new text then, which is written as it is, and named."""
-    monkeypatch.setattr("portkit.scan.rustfmt._PATIENCE", 0.5)
+    monkeypatch.setattr("portkit.engine.rustfmt._PATIENCE", 0.5)
     slow = tmp_path / "rustfmt"
     slow.write_text('#!/bin/sh\ncat > "$0.$$"; grep -q Rocm "$0.$$" && sleep 30; cat "$0.$$"\n')
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    made = plan(scan_of(crate("enum E {\n    Cuda,\n}\n")))
+    made = build_plan(scan_of(crate("enum E {\n    Cuda,\n}\n")))
     assert made.unformatted == ("src/lib.rs",)
     assert b"Rocm" in made.changes[0].after
 
@@ -158,7 +158,7 @@ def test_rustfmt_that_takes_too_long_is_no_judge(
 def test_rustfmt_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="rustfmt is missing: install it"):
-        plan(scan_of(crate("enum E {\n    Cuda,\n}\n")))
+        build_plan(scan_of(crate("enum E {\n    Cuda,\n}\n")))
 
 
 @given(st.integers(0, 2**32))

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portkit.lang.precedence import join_by_or, operands_of_or
-from portkit.lang.source import Source, node_text
+from portkit.syntax.precedence import join_by_or, operands_of_or
+from portkit.syntax.source_file import SourceFile, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,8 +77,8 @@ def expressions() -> st.SearchStrategy[str]:
     return st.recursive(leaf | bare.map(lambda text: f"({text})"), larger, max_leaves=6) | bare
 
 
-def parse(text: str) -> Source:
-    return Source("a.rs", f"fn f() -> bool {{ {text} }}".encode())
+def parse(text: str) -> SourceFile:
+    return SourceFile("a.rs", f"fn f() -> bool {{ {text} }}".encode())
 
 
 def widened(text: str, write: Callable[[Node], str]) -> str:

@@ -21,20 +21,28 @@ from verify_support import (
 )
 
 from portkit.errors import ToolError
-from portkit.tree import process as process_module
-from portkit.tree.process import Finished, run
+from portkit.workspace import process as process_module
+from portkit.workspace.process import FinishedProcess, run_process
 
 
-def sh(folder: Path, body: str, **options: float | int | None) -> Finished:
+def sh(folder: Path, body: str, **options: float | int | None) -> FinishedProcess:
     command = ["sh", "-c", body]
-    return run(command, folder=folder, environment=os.environ, show=lambda line: None, **options)  # type: ignore[arg-type]
+    return run_process(
+        command,
+        folder=folder,
+        environment=os.environ,
+        show=lambda line: None,
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def test_output_is_shown_as_it_comes_and_kept(tmp_path: Path) -> None:
     shown: list[str] = []
     body = "echo one; sleep 0.1; echo two >&2; sleep 0.1; printf three; exit 7"
-    done = run(["sh", "-c", body], folder=tmp_path, environment=os.environ, show=shown.append)
-    assert done == Finished(7, ("one", "two", "three"), ("one", "three"))
+    done = run_process(
+        ["sh", "-c", body], folder=tmp_path, environment=os.environ, show=shown.append
+    )
+    assert done == FinishedProcess(7, ("one", "two", "three"), ("one", "three"))
     assert shown == ["one", "two", "three"]
 
 
@@ -45,7 +53,7 @@ def test_a_long_line_and_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"no-such-program is not on PATH: install it"):
-        run(["no-such-program"], folder=tmp_path, environment=os.environ, show=print)
+        run_process(["no-such-program"], folder=tmp_path, environment=os.environ, show=print)
 
 
 @pytest.mark.parametrize("body", ["echo one; sleep 60", "exec >&- 2>&-; sleep 60"])
@@ -90,7 +98,7 @@ def test_a_program_that_writes_is_not_silent(tmp_path: Path) -> None:
 def test_what_a_program_leaves_in_the_background_is_ended(tmp_path: Path) -> None:
     left: list[Process] = []
     body = "sleep 60 & echo $!; sleep 1; exit 3"
-    done = run(
+    done = run_process(
         ["sh", "-c", body],
         folder=tmp_path,
         environment=os.environ,
@@ -102,7 +110,7 @@ def test_what_a_program_leaves_in_the_background_is_ended(tmp_path: Path) -> Non
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     takes = [sys.executable, "-c", "bytearray(400 << 20)"]
-    done = run(
+    done = run_process(
         takes, folder=tmp_path, environment=os.environ, show=lambda line: None, memory=200 << 20
     )
     assert done.lines[-1] == "MemoryError"
@@ -112,7 +120,7 @@ def test_memory_is_limited(tmp_path: Path) -> None:
 def test_an_interruption_ends_every_process(
     tmp_path: Path, stubborn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.tree.process._GRACE", 0.2)
+    monkeypatch.setattr("portkit.workspace.process._GRACE", 0.2)
     trap = "trap '' TERM;" if stubborn else ""
     body = f"{trap} sh -c '{trap} sleep 60 & echo $!; wait' & echo $!; echo ready; wait"
     processes: list[Process] = []
@@ -124,7 +132,7 @@ def test_an_interruption_ends_every_process(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(["sh", "-c", body], folder=tmp_path, environment=os.environ, show=show)
+        run_process(["sh", "-c", body], folder=tmp_path, environment=os.environ, show=show)
     wait_until(lambda: not any(each.alive for each in processes))
 
 

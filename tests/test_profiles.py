@@ -13,14 +13,14 @@ from tree_support import user_seconds
 from portkit.codebases.directory import Directory
 from portkit.errors import ConfigError, PortkitError
 from portkit.fetch.workspace import FetchFile
-from portkit.hipify.profile import load_profile
-from portkit.lang.source import Source
-from portkit.pages.schemas import FILES, made
-from portkit.profile.profile import load_codebase, load_vendor
-from portkit.profile.settings import settings
-from portkit.profile.vendor_file import VendorFile
-from portkit.report.phases import phases
+from portkit.hipify.kernel_profile import load_profile
+from portkit.profiles.profile import load_codebase, load_vendor
+from portkit.profiles.settings import parse_settings
+from portkit.profiles.vendor_file import VendorFile
+from portkit.report.phases import load_phases
+from portkit.syntax.source_file import SourceFile
 from portkit.verify.settings import VerifyFile
+from tools.pages.schemas import FILES, made
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,10 +36,12 @@ READERS: dict[str, Callable[[Directory], object]] = {
     "features": lambda d: load_vendor("rocm", load_codebase(d)),
     "vendor.toml": lambda d: d.typed("vendor.toml", VendorFile),
     "kernels.toml": lambda d: load_profile(d, "toy"),
-    "phases.toml": phases,
+    "phases.toml": load_phases,
     "verify.toml": lambda d: d.typed("verify.toml", VerifyFile),
     "fetch.toml": lambda d: d.typed("fetch.toml", FetchFile),
-    "portkit.toml": lambda d: settings(Source("portkit.toml", d.text("portkit.toml").encode())),
+    "portkit.toml": lambda d: parse_settings(
+        SourceFile("portkit.toml", d.text("portkit.toml").encode())
+    ),
 }
 
 FILE_OF = {"features": CODEBASE}
@@ -223,7 +225,7 @@ def test_schemas_are_those_of_the_types() -> None:
 
     root = Path(__file__).parents[1]
     for path, text in made().items():
-        assert (root / path).read_text() == text, "run `python -m portkit.pages.schemas`"
+        assert (root / path).read_text() == text, "run `python -m tools.pages.schemas`"
         Draft202012Validator.check_schema(json.loads(text))
 
 
@@ -283,8 +285,8 @@ def test_a_file_that_would_take_long_is_refused_at_once(
 
 
 def test_no_regular_expression_hangs_a_scan() -> None:
-    said = settings(
-        Source(
+    said = parse_settings(
+        SourceFile(
             "portkit.toml",
             b"[[decision]]\nwhen = '(a+)+$'\nverdict = 'keep'\nreason = 'it backtracks'\n",
         )
@@ -293,8 +295,8 @@ def test_no_regular_expression_hangs_a_scan() -> None:
     assert not said.decisions[0].fits("a" * 5000 + "b")
     assert user_seconds() - before < 5  # a backtracking engine would not come back
     with pytest.raises(ConfigError, match="look-around"):
-        settings(
-            Source(
+        parse_settings(
+            SourceFile(
                 "portkit.toml",
                 b"[[decision]]\nwhen = '(?<=a)b'\nverdict = 'keep'\nreason = 'x'\n",
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.report.progress import PATIENCE, waiting
+from portkit.report.progress import PATIENCE, show_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def said(reader: int) -> str:
 
 def test_nothing_is_said_of_what_is_quick(terminal: tuple[int, TextIO]) -> None:
     reader, stream = terminal
-    with waiting("Working", stream):
+    with show_waiting("Working", stream):
         time.sleep(0.05)
     assert said(reader) == ""
 
@@ -47,7 +47,7 @@ def test_nothing_is_said_of_what_is_quick(terminal: tuple[int, TextIO]) -> None:
 def test_what_takes_long_is_said_and_goes(terminal: tuple[int, TextIO]) -> None:
     reader, stream = terminal
     before = signal.getsignal(signal.SIGALRM)
-    with waiting("Working", stream):
+    with show_waiting("Working", stream):
         # A call that a signal interrupts goes on (PEP 475), and so does a child.
         time.sleep(PATIENCE / 2)
         done = subprocess.run(["sleep", str(PATIENCE)], check=False)
@@ -61,7 +61,7 @@ def test_what_takes_long_is_said_and_goes(terminal: tuple[int, TextIO]) -> None:
 
 def test_it_goes_when_the_work_fails(terminal: tuple[int, TextIO]) -> None:
     reader, stream = terminal
-    with pytest.raises(KeyError), waiting("Working", stream):
+    with pytest.raises(KeyError), show_waiting("Working", stream):
         time.sleep(PATIENCE + 0.2)
         raise KeyError
     assert said(reader).endswith("\r\x1b[K")
@@ -72,10 +72,10 @@ def test_nothing_is_said_where_nobody_sees_it(
 ) -> None:
     reader, stream = terminal
     monkeypatch.setenv("TERM", "dumb")
-    with waiting("Working", stream):
+    with show_waiting("Working", stream):
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     read, write = os.pipe()
-    with os.fdopen(write, "w") as pipe, waiting("Working", pipe):
+    with os.fdopen(write, "w") as pipe, show_waiting("Working", pipe):
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     os.close(read)
     assert said(reader) == ""
@@ -84,7 +84,7 @@ def test_nothing_is_said_where_nobody_sees_it(
 def test_a_child_does_not_say_it_again(terminal: tuple[int, TextIO]) -> None:
     """As fork(2) has it, a child's timers are clear: a scan's second process stays quiet."""
     _, stream = terminal
-    with waiting("Working", stream):
+    with show_waiting("Working", stream):
         child = os.fork()
         if child == 0:
             os._exit(signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0))
@@ -99,7 +99,7 @@ def test_the_handler_is_the_one_before(terminal: tuple[int, TextIO]) -> None:
 
     before = signal.signal(signal.SIGALRM, own)
     try:
-        with waiting("Working", stream):
+        with show_waiting("Working", stream):
             assert signal.getsignal(signal.SIGALRM) is not own
         assert signal.getsignal(signal.SIGALRM) is own
     finally:

@@ -11,17 +11,17 @@ from cli_support import commit, invoke, make_candle
 from msgspec.structs import replace
 from report_support import EVERY_KIND, VERIFIED, made
 
-from portkit.report.api import Api
-from portkit.report.model import State, by_state
-from portkit.report.pull_request import LONGEST, Facts, pull_request
+from portkit.report.model import State, count_states
+from portkit.report.public_api import ApiChanges
+from portkit.report.pull_request import LONGEST, PullRequestFacts, render_pull_request
 from portkit.rules import cfg_function, repair
-from portkit.tree.git_series import lines_changed
+from portkit.workspace.git_series import count_changed_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def facts(**more: object) -> Facts:
+def facts(**more: object) -> PullRequestFacts:
     values: dict[str, object] = {
         "renamed": lambda name: name.replace("cuda", "rocm").replace("Cuda", "Rocm"),
         "feature": "rocm",
@@ -34,7 +34,7 @@ def facts(**more: object) -> Facts:
             "README.md": (1, 1),
         },
     }
-    return Facts(**{**values, **more})  # type: ignore[arg-type]
+    return PullRequestFacts(**{**values, **more})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_it_is_the_same_before_and_after_the_commit(ported: Path) -> None:
 
 def test_lines_are_git_s(ported: Path) -> None:
     base = git(ported, "rev-parse", "HEAD").strip()
-    found = lines_changed(ported, base)
+    found = count_changed_lines(ported, base)
     assert git(ported, "diff", "--cached", "--stat") == ""  # the index is as it was
     commit(ported)
     rows = (
@@ -95,12 +95,12 @@ def test_a_tree_that_is_not_ported_is_said(tmp_path: Path) -> None:
 
 
 def test_places_that_ask_come_before_those_that_do_not() -> None:
-    text = pull_request(made(*EVERY_KIND, unaccounted=2), facts())
+    text = render_pull_request(made(*EVERY_KIND, unaccounted=2), facts())
     manual, review, kept = (
         text.index(f"### {state}") for state in ("Manual", "Review", "No change")
     )
     assert manual < review < kept
-    counts = by_state(EVERY_KIND)
+    counts = count_states(EVERY_KIND)
     assert f"{counts[State.MANUAL]} manual, {counts[State.REVIEW]} review" in text
     assert "2 backend mentions unaccounted for" in text
     assert "| a | 2 | 7 | 1 |" in text
@@ -127,8 +127,8 @@ def test_what_is_new_goes_by_names_and_manifests() -> None:
     function = replace(ported, code=cfg_function.RULE.code, symbol="cuda_rows")
     dispatch = replace(ported, code=cfg_function.RULE.code, symbol="rows", line=9)
     features = {"rocm": ["a", "b"], "miopen": ["a"]}
-    api = Api(features=features, names={"functions": ["rocm_rows"], "types": ["Rows"]})
-    lines = pull_request(made(function, dispatch), facts(api=api)).splitlines()
+    api = ApiChanges(features=features, names={"functions": ["rocm_rows"], "types": ["Rows"]})
+    lines = render_pull_request(made(function, dispatch), facts(api=api)).splitlines()
     assert "- The feature `rocm` of `a`, `b`; nothing changes for who leaves it off." in lines
     assert "- The feature `miopen` of `a`." in lines
     assert "- New public functions: `rocm_rows`." in lines
@@ -137,8 +137,8 @@ def test_what_is_new_goes_by_names_and_manifests() -> None:
 
 
 def test_what_changes_for_who_leaves_the_feature_off_is_said() -> None:
-    api = Api(defaults={"cuda": ["a"]}, enums=("Device", "Error"), closed=("Device",))
-    text = pull_request(made(*EVERY_KIND), facts(api=api))
+    api = ApiChanges(defaults={"cuda": ["a"]}, enums=("Device", "Error"), closed=("Device",))
+    text = render_pull_request(made(*EVERY_KIND), facts(api=api))
     assert "nothing changes for who leaves it off" not in text
     assert "- `cuda` is a default feature of `a` now" in text
     assert "- A variant for ROCm in `Device`, `Error`." in text
@@ -147,10 +147,10 @@ def test_what_changes_for_who_leaves_the_feature_off_is_said() -> None:
 
 def test_a_place_stands_once_and_defects_say_where_they_are_mended() -> None:
     one = replace(EVERY_KIND[3], code=repair.RULE.code)
-    text = pull_request(made(one, replace(one, column=5, id="PK107-1")), facts())
+    text = render_pull_request(made(one, replace(one, column=5, id="PK107-1")), facts())
     assert text.count(f"`{one.position}`") == 1
     assert "`portkit repairs` writes a commit with a test for each" in text
-    assert "portkit repairs" not in pull_request(made(*EVERY_KIND), facts())
+    assert "portkit repairs" not in render_pull_request(made(*EVERY_KIND), facts())
 
 
 @pytest.mark.parametrize("reasons", [1, 3000])
@@ -160,7 +160,7 @@ def test_github_takes_it_however_much_there_is(reasons: int) -> None:
         replace(one, id=f"{one.code}-{n:08x}", line=n + 1, message=f"because {n % reasons}")
         for n in range(3000)
     ]
-    text = pull_request(made(*many), facts())
+    text = render_pull_request(made(*many), facts())
     assert len(text) <= LONGEST
     assert text.endswith("\n")
     assert "3000 places" in text

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_support import invoke
 
-from portkit.codebases.known import names
-from portkit.scan.codes import pages
+from portkit.codebases.registry import list_codebases
+from portkit.engine.rule_pages import list_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def test_what_a_reader_must_know_first_stands_first() -> None:
     assert "\n" not in what
     assert tried == "Nothing has been run on an AMD GPU yet."
     ready = re.findall(r"`([^`]+)`", beginning.partition("[Ready ones]")[2].partition(" For ")[0])
-    assert tuple(ready) == names()
+    assert tuple(ready) == list_codebases()
     assert "`portkit init` first" in beginning
 
 
@@ -90,7 +90,7 @@ def test_lines_of_a_port_are_those_that_were_counted() -> None:
 
 
 def test_the_codes_of_the_readme_exist() -> None:
-    known = {page.code for page in pages()}
+    known = {page.code for page in list_pages()}
     assert set(re.findall(r"PK\d{3}", README)) <= known
 
 

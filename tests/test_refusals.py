@@ -18,11 +18,11 @@ from apply_support import KILLED, KillingDisk, git, in_child, picture
 from cli_support import LIB, WORKSPACE, Done, add_file, commit, invoke
 
 from portkit.errors import TreeChangedError
-from portkit.write.change import Change
-from portkit.write.disk import Disk
-from portkit.write.journal import journals
-from portkit.write.refusals import refuse
-from portkit.write.transaction import write
+from portkit.transaction.change import Change
+from portkit.transaction.disk import Disk
+from portkit.transaction.journal import find_journals
+from portkit.transaction.refusals import check_plan
+from portkit.transaction.transaction import write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def journal(make: Callable[[Path], object], suffix: str = "") -> Callable[[Path]
     """Put something where the journal, its lock or its folder is to be."""
 
     def put(tree: Path) -> None:
-        folder = journals(tree.resolve(), Disk())[0].folder
+        folder = find_journals(tree.resolve(), Disk())[0].folder
         place = folder.with_suffix(suffix) if suffix != ".." else folder.parent
         place.parent.mkdir(exist_ok=True)
         make(place)
@@ -88,7 +88,7 @@ def journal(make: Callable[[Path], object], suffix: str = "") -> Callable[[Path]
 
 def held(tree: Path) -> object:
     """Hold the tree's lock, for as long as what is returned lives."""
-    lock = journals(tree.resolve(), Disk())[0].locked()
+    lock = find_journals(tree.resolve(), Disk())[0].locked()
     lock.__enter__()
     return lock
 
@@ -239,10 +239,10 @@ def test_a_killed_run_is_left_to_who_writes(tmp_path: Path, option: str) -> None
     old = (tree / LIB).read_bytes()
     change = [Change(LIB, old, old + b"// more\n")]
     for at in range(1, 40, 3):
-        if in_child(partial(write, tree, change, disk=KillingDisk(at))) != KILLED:
+        if in_child(partial(write_plan, tree, change, disk=KillingDisk(at))) != KILLED:
             break
         before = picture(tree), listed(tree)
-        if not journals(tree.resolve(), Disk())[0].exists():
+        if not find_journals(tree.resolve(), Disk())[0].exists():
             continue
         done = invoke("apply", tree, "--no-format", option)
         assert (done.code, done.out) == (1, "")
@@ -260,4 +260,4 @@ def test_a_name_that_is_too_long_for_the_file_system(tmp_path: Path) -> None:
     """Also below a folder that is missing yet, where the system does not look."""
     for path in ("n" * 256, f"missing/{'n' * 256}"):
         with pytest.raises(TreeChangedError, match="too long"):
-            refuse(tmp_path, [Change(path, None, b"x")], lambda root: None)
+            check_plan(tmp_path, [Change(path, None, b"x")], lambda root: None)

@@ -21,7 +21,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from portkit import __version__
-from portkit.cli.built import commit
+from portkit.cli.build_info import read_commit
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -115,12 +115,12 @@ def test_a_build_says_of_which_commit_it_is(dist: dict[str, Path], tmp_path: Pat
     head = git(ROOT, "rev-parse", "HEAD").strip()
     said = members(dist["wheel"])["portkit/shipped/COMMIT"].decode().strip()
     assert said.removesuffix("-dirty") == head
-    assert commit() == said, "a clone says the same"
+    assert read_commit() == said, "a clone says the same"
     assert invoke("--version").out.splitlines()[0] == f"portkit {__version__} ({said})"
-    assert commit(dist["tree"] / "portkit") == said
+    assert read_commit(dist["tree"] / "portkit") == said
     with zipfile.ZipFile(dist["wheel"]) as archive:
         archive.extractall(tmp_path)
-    assert commit(tmp_path / "portkit") == said
+    assert read_commit(tmp_path / "portkit") == said
 
 
 @pytest.mark.parametrize("text", ["$Format:%H$\n", "", "\x1b[2J\n", None])
@@ -128,11 +128,11 @@ def test_what_nothing_is_known_of_has_no_commit(tmp_path: Path, text: str | None
     (tmp_path / "portkit/shipped").mkdir(parents=True)
     if text is not None:
         (tmp_path / "portkit/shipped/COMMIT").write_text(text)
-    assert commit(tmp_path / "portkit") == ""
+    assert read_commit(tmp_path / "portkit") == ""
 
 
 def test_a_scan_does_not_ask_for_the_commit(tmp_path: Path) -> None:
-    code = "import portkit.cli.port, sys; sys.exit('portkit.cli.built' in sys.modules)"
+    code = "import portkit.cli.port, sys; sys.exit('portkit.cli.build_info' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

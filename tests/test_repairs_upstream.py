@@ -11,10 +11,10 @@ from apply_support import git, picture
 from cli_support import commit, invoke
 from series_support import IDENTITY, author
 
-from portkit.codebases.known import named
-from portkit.repairs.message import message
-from portkit.repairs.repairs import Repair, State, repairs, together
-from portkit.scan.session import scan_tree
+from portkit.codebases.registry import find_codebase
+from portkit.engine.session import scan_tree
+from portkit.repairs.commit_message import format_message
+from portkit.repairs.defect_repairs import Repair, RepairState, build_repairs, merge_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ def profile(tmp_path: Path) -> Path:
 
 
 def found(root: Path, *asked: str, profile: Path = WEIR / "profile") -> dict[str, Repair]:
-    made = repairs(scan_tree(root, profile=named(str(profile))), asked)
+    made = build_repairs(scan_tree(root, profile=find_codebase(str(profile))), asked)
     return {repair.name: repair for repair in made}
 
 
@@ -96,7 +96,7 @@ def test_a_test_is_for_the_package_that_it_belongs_to(weir: Path) -> None:
 
 
 def test_a_message_says_what_is_wrong_how_it_is_mended_and_how_to_check_it(weir: Path) -> None:
-    text = message(found(weir)["levels-behind"])
+    text = format_message(found(weir)["levels-behind"])
     subject, blank, *body = text.split("\n")
     assert (subject, blank) == ("Return no levels where fewer are there than are passed by", "")
     assert all(len(line) <= 72 for line in text.split("\n"))
@@ -107,7 +107,7 @@ def test_a_message_says_what_is_wrong_how_it_is_mended_and_how_to_check_it(weir:
         " there. This fails on a GPU without the change, and passes with it: cargo test -p"
         " weir-core --features cuda --test levels_behind_tests"
     )
-    assert "There is no test that fails every time" in message(found(weir)["stream-order"])
+    assert "There is no test that fails every time" in format_message(found(weir)["stream-order"])
 
 
 def test_a_test_that_need_not_fail_is_said_to_be_one(weir: Path, profile: Path) -> None:
@@ -118,17 +118,17 @@ def test_a_test_that_need_not_fail_is_said_to_be_one(weir: Path, profile: Path) 
             "## Reproduction\n", "## Reproduction\n\nThere is none that fails every time.\n"
         )
     )
-    assert "This may fail without the change" in message(
+    assert "This may fail without the change" in format_message(
         found(weir, profile=profile)["shut-sluices"]
     )
-    assert "This fails without the change" in message(found(weir)["shut-sluices"])
+    assert "This fails without the change" in format_message(found(weir)["shut-sluices"])
 
 
 def test_what_is_not_written_is_said_with_the_reason(weir: Path) -> None:
     made = found(weir)
-    assert [name for name, each in made.items() if each.state is State.TO_WRITE] == DUE
-    assert made["old-gates"].state is State.ABSENT
-    assert made["rust"].state is State.WITHOUT
+    assert [name for name, each in made.items() if each.state is RepairState.TO_WRITE] == DUE
+    assert made["old-gates"].state is RepairState.ABSENT
+    assert made["rust"].state is RepairState.WITHOUT
     done = invoke("repairs", weir, "--profile", WEIR / "profile")
     assert "old-gates: not here: it is not in this version." in done.err
     assert "rust: no repair: weirs rust; there is nothing to write." in done.err
@@ -215,7 +215,7 @@ def test_line_ends_stay(weir: Path) -> None:
     for path in (CUDA, "weir-kernels/src/sluice.cu", "weir-core/src/lib.rs"):
         place = weir / path
         place.write_bytes(place.read_bytes().replace(b"\n", b"\r\n"))
-    changes = together(tuple(found(weir).values()))
+    changes = merge_changes(tuple(found(weir).values()))
     changed = [c for c in changes if c.before is not None]
     assert len(changed) == 3
     assert all(c.after.count(b"\n") == c.after.count(b"\r\n") for c in changed)
@@ -294,7 +294,7 @@ def test_a_defect_of_which_upstream_has_mended_a_part_is_left_out(
         said.replace('match = "levels.len() - from;"', 'match = "levels.len() -"\ncount = 2')
     )
     repair = found(weir, profile=profile)["levels-behind"]
-    assert repair.state is State.UNFIT
+    assert repair.state is RepairState.UNFIT
     assert "not as often as it is declared" in repair.why
     done = invoke("repairs", weir, "--profile", profile)
     assert done.code == 1  # and the others are written
@@ -307,21 +307,21 @@ def test_another_file_under_the_test_s_name_is_not_replaced(weir: Path) -> None:
     place.write_text("// mine\n")
     commit(weir)
     repair = found(weir)["shut-sluices"]
-    assert repair.state is State.UNFIT
+    assert repair.state is RepairState.UNFIT
     assert "is there and is another file" in repair.why
 
 
 def test_a_tree_without_the_package_has_no_such_defect(weir: Path) -> None:
     shutil.rmtree(weir / "weir-nn")
     repair = found(weir)["last-sluice"]
-    assert (repair.state, repair.why) == (State.ABSENT, "the tree has no package weir-nn")
+    assert (repair.state, repair.why) == (RepairState.ABSENT, "the tree has no package weir-nn")
 
 
 def test_what_upstream_has_mended_is_not_here(weir: Path) -> None:
     place = weir / CUDA
     place.write_text(place.read_text().replace("levels.len() - from", "0"))
     repair = found(weir)["levels-behind"]
-    assert (repair.state, repair.changes) == (State.ABSENT, ())
+    assert (repair.state, repair.changes) == (RepairState.ABSENT, ())
     assert "upstream has mended it" in repair.why
 
 

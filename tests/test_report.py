@@ -12,16 +12,16 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from report_support import CODES, EVERY_KIND, SECRET, made
 
+from portkit.engine.session import scan_tree
 from portkit.report.additions import Additions, find_additions
-from portkit.report.beginning import summary_lines
-from portkit.report.diff import patch
-from portkit.report.markdown import markdown
-from portkit.report.model import State, as_ported, by_state, what_apply_writes
-from portkit.report.scan_json import scan_json
-from portkit.report.table import table
-from portkit.report.terminal import Terminal, columns, reflowed, terminal, wrapped
-from portkit.scan.session import scan_tree
-from portkit.write.transaction import Change
+from portkit.report.markdown import render_markdown
+from portkit.report.model import State, count_states, describe_writes, mark_ported
+from portkit.report.patch import render_patch
+from portkit.report.scan_json import render_scan_json
+from portkit.report.scan_summary import render_summary
+from portkit.report.scan_table import render_table
+from portkit.report.terminal import Terminal, align_columns, open_terminal, reflow_text, wrap_text
+from portkit.transaction.transaction import Change
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +87,7 @@ def test_the_document_follows_its_schema_in_every_state(candle: Path) -> None:
     document(candle)
     for source in (True, False):
         validator("scan").validate(
-            json.loads(scan_json(made(*EVERY_KIND, unaccounted=2), source=source))
+            json.loads(render_scan_json(made(*EVERY_KIND, unaccounted=2), source=source))
         )
 
 
@@ -103,7 +103,7 @@ def test_the_document_follows_its_schema_in_every_state(candle: Path) -> None:
     ],
 )
 def test_the_schema_refuses_what_is_wrong(where: str, wrong: object) -> None:
-    found = json.loads(scan_json(made(*EVERY_KIND)))
+    found = json.loads(render_scan_json(made(*EVERY_KIND)))
     found["sites"][0][where] = wrong
     assert not validator("scan").is_valid(found)
 
@@ -179,7 +179,7 @@ def test_the_summary_counts_the_document(candle: Path) -> None:
 
 
 def test_a_crate_in_a_crate_has_its_own_figures() -> None:
-    crates = json.loads(scan_json(made(*EVERY_KIND)))["summary"]["crates"]
+    crates = json.loads(render_scan_json(made(*EVERY_KIND)))["summary"]["crates"]
     assert crates == {
         ".": {"sites": 1, "none": 1},
         "a": {"sites": 4, "none": 1, "ported": 1, "todo": 2},
@@ -190,8 +190,8 @@ def test_a_crate_in_a_crate_has_its_own_figures() -> None:
 @pytest.mark.parametrize("source", [True, False])
 def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
     report = made(*EVERY_KIND, unaccounted=1)
-    shown = (scan_json(report, source=source), markdown(report, source=source))
-    for text in (*shown, table(report, PLAIN, source=source)):
+    shown = (render_scan_json(report, source=source), render_markdown(report, source=source))
+    for text in (*shown, render_table(report, PLAIN, source=source)):
         assert (SECRET in text) is source
 
 
@@ -199,7 +199,7 @@ def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
 
 
 def test_each_site_is_in_one_column_of_the_table() -> None:
-    lines = table(made(*EVERY_KIND), PLAIN).splitlines()
+    lines = render_table(made(*EVERY_KIND), PLAIN).splitlines()
     header = next(line for line in lines if line.startswith("Rule"))
     total = next(line for line in lines if line.split()[:1] == ["total"])
     assert header.split(maxsplit=2)[2].split("  ") == [state.word for state in State]
@@ -209,7 +209,7 @@ def test_each_site_is_in_one_column_of_the_table() -> None:
 
 
 def test_the_table_lists_what_a_person_should_see() -> None:
-    text = table(made(*EVERY_KIND), PLAIN)
+    text = render_table(made(*EVERY_KIND), PLAIN)
     for listed in ("a/x.rs:3", "a/b/y.rs:4", "a/b/y.rs:5", "Cargo.toml:6"):
         assert listed in text
     # What a column counts is what is listed under its name.
@@ -217,11 +217,11 @@ def test_the_table_lists_what_a_person_should_see() -> None:
     assert "Review: a person should look at this (3 places)\n" in text
     for unlisted in ("a/x.rs:1", "a/x.rs:2", "a/x.rs:7"):
         assert unlisted not in text
-        assert unlisted in table(made(*EVERY_KIND), PLAIN, everything=True)
+        assert unlisted in render_table(made(*EVERY_KIND), PLAIN, everything=True)
 
 
 def test_unaccounted_mentions_are_loud() -> None:
-    text = table(made(unaccounted=2), Terminal(coloured=True))
+    text = render_table(made(unaccounted=2), Terminal(coloured=True))
     assert "\x1b[1;31mUNACCOUNTED: 2 backend mentions that no rule explains\x1b[0m\n" in text
     assert f"a/x.rs:7  {SECRET}\n" in text
 
@@ -272,11 +272,11 @@ def test_unaccounted_mentions_are_loud() -> None:
     ],
 )
 def test_the_table_ends_with_what_to_do(report: Report, last: str) -> None:
-    assert table(report, PLAIN).rstrip("\n").split("\n\n")[-1].startswith(last)
+    assert render_table(report, PLAIN).rstrip("\n").split("\n\n")[-1].startswith(last)
 
 
 def test_a_sentence_says_what_becomes_of_places_that_are_not_written() -> None:
-    said = what_apply_writes(made(*EVERY_KIND, REPAIRED))
+    said = describe_writes(made(*EVERY_KIND, REPAIRED))
     assert said == (
         "writes 2 places (1 mechanical, 1 for review; of the other 3 for review 1 is fixed in the"
         " copies and 2 are left as they are)"
@@ -286,8 +286,8 @@ def test_a_sentence_says_what_becomes_of_places_that_are_not_written() -> None:
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_the_table_fits_the_width(width: int) -> None:
     for text in (
-        table(made(*EVERY_KIND, unaccounted=1), Terminal(width), everything=True),
-        "\n".join(wrapped("a sentence of several words " * 9, width, "    ")),
+        render_table(made(*EVERY_KIND, unaccounted=1), Terminal(width), everything=True),
+        "\n".join(wrap_text("a sentence of several words " * 9, width, "    ")),
     ):
         assert max(map(len, text.splitlines())) <= width
 
@@ -300,7 +300,7 @@ def test_a_place_is_never_cut() -> None:
         (100, ["      a/x.rs:3" + " " * 39 + "load_model_weights"]),
         (60, ["      a/x.rs:3  load_model_weights", f"      {path}:225"]),
     ):
-        lines = table(made(*sites), Terminal(width)).splitlines()
+        lines = render_table(made(*sites), Terminal(width)).splitlines()
         for line in expected:
             assert line in lines
         assert any("a_function_with_a_long_name" in line for line in lines)
@@ -309,7 +309,7 @@ def test_a_place_is_never_cut() -> None:
 
 def test_paragraphs_are_as_wide_as_the_window_and_code_is_left_alone() -> None:
     text = "one two three\nfour five\n\n    code that stays as it is\n\n- a list of some things"
-    assert reflowed(text, 20).split("\n\n") == [
+    assert reflow_text(text, 20).split("\n\n") == [
         "one two three four\nfive",
         "    code that stays as it is",
         "- a list of some things",
@@ -318,7 +318,7 @@ def test_paragraphs_are_as_wide_as_the_window_and_code_is_left_alone() -> None:
 
 def test_wide_columns_give_way() -> None:
     rows = [["PK301", "a" * 50, "1"], ["PK302", "b", "1000"]]
-    assert columns(rows, numbers=1, width=30) == [
+    assert align_columns(rows, numbers=1, width=30) == [
         f"PK301  {'a' * 16}…     1",
         f"PK302  b{' ' * 16}  1000",
     ]
@@ -350,17 +350,17 @@ def test_colours(
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    found = terminal(Stream(tty=tty))  # type: ignore[arg-type]
+    found = open_terminal(Stream(tty=tty))  # type: ignore[arg-type]
     assert found.coloured is coloured
-    assert ("\x1b" in table(made(*EVERY_KIND), found)) is coloured
+    assert ("\x1b" in render_table(made(*EVERY_KIND), found)) is coloured
 
 
 def test_a_pipe_has_the_same_width_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "73")
-    assert terminal(Stream(tty=True)).width == 73  # type: ignore[arg-type]
-    assert terminal(Stream(tty=False)).width == 100  # type: ignore[arg-type]
+    assert open_terminal(Stream(tty=True)).width == 73  # type: ignore[arg-type]
+    assert open_terminal(Stream(tty=False)).width == 100  # type: ignore[arg-type]
     monkeypatch.setenv("COLUMNS", "40")
-    assert terminal(Stream(tty=True)).width == 40  # type: ignore[arg-type]
+    assert open_terminal(Stream(tty=True)).width == 40  # type: ignore[arg-type]
 
 
 # --- Markdown ----------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ def test_the_markdown_s_figures_are_the_document_s(candle: Path) -> None:
 
 
 def test_each_row_of_a_markdown_table_has_as_many_cells_as_its_header() -> None:
-    lines = markdown(made(*EVERY_KIND, unaccounted=1)).splitlines()
+    lines = render_markdown(made(*EVERY_KIND, unaccounted=1)).splitlines()
     widths: list[set[int]] = []
     for before, line in zip(["", *lines], lines, strict=False):
         if line.startswith("|"):
@@ -396,7 +396,7 @@ def test_each_row_of_a_markdown_table_has_as_many_cells_as_its_header() -> None:
 
 
 def test_markdown_shows_text_as_it_is() -> None:
-    text = markdown(made(*EVERY_KIND))
+    text = render_markdown(made(*EVERY_KIND))
     assert "arm: \\`E\\|F\\`" in text
     assert "see \\<it>" in text
 
@@ -407,10 +407,12 @@ def test_markdown_shows_text_as_it_is() -> None:
 def test_what_stands_in_kernels_is_counted_apart() -> None:
     inside = replace(EVERY_KIND[2], code="PH304", id="PH304-0000000a")
     report = made(*EVERY_KIND, inside)
-    assert by_state(report.sites)[State.REVIEW] == 4
-    for text in (table(report, PLAIN), markdown(report)):
+    assert count_states(report.sites)[State.REVIEW] == 4
+    for text in (render_table(report, PLAIN), render_markdown(report)):
         assert "looked at, 7 places, and 1 in the sources of kernels" in " ".join(text.split())
-        assert "look at this (3 places, and 1 in the sources of kernels)" in table(report, PLAIN)
+        assert "look at this (3 places, and 1 in the sources of kernels)" in render_table(
+            report, PLAIN
+        )
         assert (
             "writes 2 places, and 1 in the sources of kernels (1 mechanical, 2 for review; nothing"
             " is written at the other 2 for review)" in " ".join(text.split())
@@ -436,11 +438,11 @@ def test_git_makes_of_a_patch_what_it_says(tmp_path: Path) -> None:
         if change.before is not None:
             add_file(tmp_path, change.path, change.before)
     commit(tmp_path)
-    file = add_file(tmp_path, ".git/changes.patch", patch(CHANGES).encode())
+    file = add_file(tmp_path, ".git/changes.patch", render_patch(CHANGES).encode())
     git(tmp_path, "apply", "--whitespace=nowarn", str(file))
     for change in CHANGES:
         assert (tmp_path / change.path).read_bytes() == change.after, change.path
-    assert "same.rs" not in patch(CHANGES)
+    assert "same.rs" not in render_patch(CHANGES)
 
 
 def test_a_quoted_name_stays_as_it_is() -> None:
@@ -450,11 +452,11 @@ def test_a_quoted_name_stays_as_it_is() -> None:
         f"CUDA's  own: `portkit apply {name} --profile 'b  c'` writes AMD's  places; `x`, it's  so."
     )
     for width in (20, 60, 200):
-        lines = wrapped(text, width)
+        lines = wrap_text(text, width)
         assert any(name in line for line in lines)
         assert any("'b  c'" in line for line in lines)
         assert " ".join(lines).replace(name, "").replace("'b  c'", "").count("  ") == 1
-    assert wrapped(text, 200)[0].startswith("CUDA's own: `portkit apply 'a  tree")
+    assert wrap_text(text, 200)[0].startswith("CUDA's own: `portkit apply 'a  tree")
 
 
 def test_a_report_begins_with_what_a_user_decides() -> None:
@@ -462,12 +464,12 @@ def test_a_report_begins_with_what_a_user_decides() -> None:
     fix = replace(EVERY_KIND[2], code="PH304", id="PH304-0000000a")
     additions = Additions(("toy-hip",), ("rocm", "rccl"), ("Device", "Kind"), ("Device",))
     report = replace(made(*EVERY_KIND, REPAIRED, fix), additions=additions)
-    for text in (table(report, PLAIN), markdown(report)):
+    for text in (render_table(report, PLAIN), render_markdown(report)):
         assert "The port adds: 1 crate (toy-hip); 2 features (rocm, rccl); a variant in" in text
         assert "Breaking: exhaustive matches on Device need an arm" in text
         assert "For you: 4 to decide, 2 upstream fixes to read (1 in kernels)" in text
-    after = as_ported(report)
-    assert [*summary_lines(after)][-1] == [*summary_lines(report)][-1]
+    after = mark_ported(report)
+    assert [*render_summary(after)][-1] == [*render_summary(report)][-1]
 
 
 def test_additions_are_those_of_the_findings(tmp_path: Path) -> None:

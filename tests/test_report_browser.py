@@ -21,10 +21,10 @@ from browser_support import TOOLS, Browser, find_browser, violations
 from msgspec.structs import replace
 from report_support import CODES, EVERY_KIND, VERIFIED, made
 
-from portkit.report.html import html
-from portkit.report.model import as_ported
+from portkit.report.html import render_page
+from portkit.report.model import mark_ported
 from portkit.report.snippets import Hunk
-from portkit.verify.ladder import Verdict
+from portkit.verify.step_runner import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "report.html"
-    place.write_text(html(made(*EVERY_KIND, unaccounted=2), HUNKS, verified=VERIFIED))
+    place.write_text(render_page(made(*EVERY_KIND, unaccounted=2), HUNKS, verified=VERIFIED))
     return place
 
 
@@ -70,7 +70,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with very many places."""
     place = tmp_path_factory.mktemp("pages") / "large.html"
-    place.write_text(html(made(*many()), {site.id: HUNKS[EVERY_KIND[0].id] for site in many()}))
+    place.write_text(
+        render_page(made(*many()), {site.id: HUNKS[EVERY_KIND[0].id] for site in many()})
+    )
     return place
 
 
@@ -309,7 +311,7 @@ def test_a_place_leads_to_its_source(browser: Browser, tmp_path: Path) -> None:
     odd = replace(EVERY_KIND[0], path="a/x #1.rs")
     for link, found in ((address, "vscode://file/home/you/tree/a/x%20%231.rs:1"), ("", None)):
         place = tmp_path / "report.html"
-        place.write_text(html(made(odd), link=link))
+        place.write_text(render_page(made(odd), link=link))
         browser.open(place, f"#{odd.id}")
         leads = "document.querySelector('#detail .facts a')?.getAttribute('href')"
         assert browser.run(leads) == found
@@ -358,7 +360,7 @@ def test_text_of_the_tree_is_text(browser: Browser, tmp_path: Path) -> None:
     evil = "<img src=x onerror='window.hurt=1'></script><script>window.hurt=1</script>"
     bad = replace(EVERY_KIND[0], symbol=evil, message=evil, construct=evil, detail=evil)
     place = tmp_path / "evil.html"
-    place.write_text(html(made(bad), {bad.id: (Hunk(evil, "", 1, (f" {evil}",)),)}))
+    place.write_text(render_page(made(bad), {bad.id: (Hunk(evil, "", 1, (f" {evil}",)),)}))
     browser.open(place)
     assert browser.run("window.hurt === undefined")
     assert browser.run("document.querySelector('.message').textContent") == evil
@@ -373,16 +375,18 @@ def verified(verdict: str) -> dict[str, Any]:
 
 
 WHOLE = made(*EVERY_KIND, unaccounted=2)
-PORTED = as_ported(made(*EVERY_KIND[:2], EVERY_KIND[6]))
+PORTED = mark_ported(made(*EVERY_KIND[:2], EVERY_KIND[6]))
 STATES: dict[str, Callable[[], str]] = {
-    "every-kind": lambda: html(WHOLE, HUNKS, verified=VERIFIED),
-    "no-source": lambda: html(WHOLE, HUNKS, source=False),
-    "nothing": lambda: html(made()),
-    "kept-alone": lambda: html(made(EVERY_KIND[6])),
-    "ported": lambda: html(PORTED),
-    "written": lambda: html(PORTED, HUNKS, written="Ported tree to ROCm: 2 places"),
+    "every-kind": lambda: render_page(WHOLE, HUNKS, verified=VERIFIED),
+    "no-source": lambda: render_page(WHOLE, HUNKS, source=False),
+    "nothing": lambda: render_page(made()),
+    "kept-alone": lambda: render_page(made(EVERY_KIND[6])),
+    "ported": lambda: render_page(PORTED),
+    "written": lambda: render_page(PORTED, HUNKS, written="Ported tree to ROCm: 2 places"),
     **{
-        f"proof-{verdict.replace(' ', '-')}": partial(html, PORTED, verified=verified(verdict))
+        f"proof-{verdict.replace(' ', '-')}": partial(
+            render_page, PORTED, verified=verified(verdict)
+        )
         for verdict in Verdict
     },
 }

@@ -12,11 +12,11 @@ from jsonschema import Draft7Validator
 from msgspec.structs import replace
 from report_support import EVERY_KIND, SECRET, made
 
+from portkit.engine.rule_pages import list_all_pages
 from portkit.fetch import fetch_crate
-from portkit.report.github import SHOWN, annotated
-from portkit.report.junit import junit
-from portkit.report.sarif import sarif
-from portkit.scan.codes import every_page
+from portkit.report.github_annotations import SHOWN, render_annotations
+from portkit.report.junit import render_junit
+from portkit.report.sarif import render_sarif
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def candle(tmp_path: Path) -> Path:
 
 
 def log(report: Report, *, source: bool = True) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(sarif(report, source=source))
+    found: dict[str, Any] = json.loads(render_sarif(report, source=source))
     return found
 
 
@@ -78,7 +78,7 @@ def test_sarif_says_where(candle: Path) -> None:
 
 def test_github_takes_every_rule() -> None:
     """What code scanning requires of a rule, and how long it may be, after its documentation."""
-    pages = every_page()
+    pages = list_all_pages()
     sites = [replace(EVERY_KIND[0], code=page.code, id=f"{page.code}-00000001") for page in pages]
     (run,) = log(made(*sites, unaccounted=1))["runs"]
     rules = run["tool"]["driver"]["rules"]
@@ -114,7 +114,7 @@ def test_sarif_follows_the_schema_of_oasis(candle: Path) -> None:
 
 
 def test_junit_has_a_case_for_each_place() -> None:
-    root = ElementTree.fromstring(junit(made(*EVERY_KIND, ODD, unaccounted=2)))
+    root = ElementTree.fromstring(render_junit(made(*EVERY_KIND, ODD, unaccounted=2)))
     counts = {"tests": "10", "failures": "4", "errors": "2", "skipped": "1"}
     assert {key: root.get(key) for key in counts} == counts
     cases = {case.get("name", "").split()[0]: case for case in root.iter("testcase")}
@@ -148,7 +148,7 @@ def test_junit_s_figures_are_the_document_s(candle: Path) -> None:
 
 def test_junit_holds_what_xml_cannot() -> None:
     bad = replace(EVERY_KIND[0], message="a\x00b\x0c<c>&\ufffe", symbol="\x1b[1m")
-    root = ElementTree.fromstring(junit(made(bad)))
+    root = ElementTree.fromstring(render_junit(made(bad)))
     failure = next(root.iter("failure"))
     assert failure.get("message") == "a\ufffdb\ufffd<c>&\ufffd"
 
@@ -156,7 +156,7 @@ def test_junit_holds_what_xml_cannot() -> None:
 @pytest.mark.parametrize("source", [True, False])
 def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
     report = made(*EVERY_KIND, unaccounted=1)
-    for text in (sarif(report, source=source), junit(report, source=source)):
+    for text in (render_sarif(report, source=source), render_junit(report, source=source)):
         assert (SECRET in text) is source
 
 
@@ -164,7 +164,7 @@ def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
 
 
 def test_annotations_are_workflow_commands() -> None:
-    lines = annotated(made(*EVERY_KIND, unaccounted=1)).splitlines()
+    lines = render_annotations(made(*EVERY_KIND, unaccounted=1)).splitlines()
     assert lines[0] == (
         "::error file=a/x.rs,line=7,title=unaccounted::no rule explains this mention of a backend"
     )
@@ -176,14 +176,14 @@ def test_annotations_are_workflow_commands() -> None:
 
 
 def test_what_would_end_a_command_is_escaped() -> None:
-    (line,) = annotated(made(ODD)).splitlines()
+    (line,) = render_annotations(made(ODD)).splitlines()
     assert "file=a/x y#é%2C%3A%25.rs,line=3," in line
     assert line.endswith("::50%25 of%0D%0Aa: b,c")
 
 
 def test_no_more_annotations_than_are_shown() -> None:
     many = [replace(EVERY_KIND[0], id=f"PK301-{n:08x}") for n in range(SHOWN + 5)]
-    lines = annotated(made(*many)).splitlines()
+    lines = render_annotations(made(*many)).splitlines()
     assert len(lines) == SHOWN + 1
     assert lines[-1] == "::notice::portkit: 5 more places: mechanical"
 

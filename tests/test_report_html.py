@@ -15,15 +15,15 @@ from msgspec.structs import replace
 from report_support import EVERY_KIND, SECRET, VERIFIED, made
 
 from portkit.errors import ConfigError
-from portkit.lang.source import Source
-from portkit.profile.settings import NAME, settings
-from portkit.report.html import html
-from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
-from portkit.report.markdown import markdown
+from portkit.profiles.settings import NAME, parse_settings
+from portkit.report.html import render_page
+from portkit.report.html.map import HEIGHT, WIDTH, draw_workspace
+from portkit.report.markdown import render_markdown
 from portkit.report.model import State
 from portkit.report.snippets import Hunk
-from portkit.report.treemap import Box, squarified
-from portkit.tree.finding import Applicability
+from portkit.report.treemap import Box, squarify
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.finding import Applicability
 
 HUNKS = {EVERY_KIND[0].id: (Hunk("a/x.rs", "a/x.rs", 1, (f"-{SECRET}", "+let rocm = 1;")),)}
 REPORTS = Path(__file__).parents[1] / "portkit" / "report"
@@ -95,7 +95,7 @@ def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [True, False])
 def test_the_page_is_one_well_formed_file(source: bool) -> None:
-    page = html(made(*EVERY_KIND, unaccounted=2), HUNKS, source=source, verified=VERIFIED)
+    page = render_page(made(*EVERY_KIND, unaccounted=2), HUNKS, source=source, verified=VERIFIED)
     tags = Tags(page)
     assert len(tags.ids) == len(set(tags.ids))
     assert tags.addresses
@@ -108,7 +108,7 @@ def test_the_page_is_one_well_formed_file(source: bool) -> None:
 
 @pytest.mark.parametrize("source", [True, False])
 def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
-    page = html(made(*EVERY_KIND, unaccounted=1), HUNKS, source=source)
+    page = render_page(made(*EVERY_KIND, unaccounted=1), HUNKS, source=source)
     assert (SECRET in page) is source
     assert any("hunks" in site for site in carried(page)["sites"]) is source
 
@@ -119,7 +119,7 @@ def test_what_the_tree_says_cannot_become_part_of_the_page() -> None:
         EVERY_KIND[2], path=f"a/{evil}.rs", symbol=evil, message=evil, construct=evil, detail=evil
     )
     hunks = {bad.id: (Hunk(evil, evil, 1, (f"+{evil}",)),)}
-    page = html(made(bad, EVERY_KIND[5], unaccounted=1), hunks)
+    page = render_page(made(bad, EVERY_KIND[5], unaccounted=1), hunks)
     Tags(page)
     assert "<script>alert" not in page
     assert "<img" not in page
@@ -127,8 +127,8 @@ def test_what_the_tree_says_cannot_become_part_of_the_page() -> None:
 
 
 def test_after_the_port_nobody_asks_what_it_would_have_cost() -> None:
-    assert "if done by hand" in html(made(*EVERY_KIND))
-    ported = html(made(*EVERY_KIND[1:]))
+    assert "if done by hand" in render_page(made(*EVERY_KIND))
+    ported = render_page(made(*EVERY_KIND[1:]))
     assert "by hand" not in ported
 
 
@@ -137,10 +137,10 @@ def test_what_settles_a_place_is_there_to_be_copied() -> None:
     peer = replace(EVERY_KIND[2], code="PK405", construct="is_metal check", id="PK405-00000001")
     kept = replace(peer, applicability=Applicability.KEEP, id="PK405-00000002")
     report = made(widened, peer, kept, EVERY_KIND[3])
-    found = [site.get("decision", "") for site in carried(html(report))["sites"]]
+    found = [site.get("decision", "") for site in carried(render_page(report))["sites"]]
     assert found[2:] == ["", ""]
     copied = "\n".join(found).replace('reason = ""', 'reason = "both round alike"')
-    said = settings(Source(NAME, copied.encode())).decisions
+    said = parse_settings(SourceFile(NAME, copied.encode())).decisions
     assert [(each.when, each.verdict) for each in said] == [
         ("is_cuda", "widen"),
         ("is_metal", "peer"),
@@ -148,17 +148,17 @@ def test_what_settles_a_place_is_there_to_be_copied() -> None:
     assert said[0].is_in(widened.path) and said[0].fits("x.is_cuda()")
     # Without a reason it is no decision.
     with pytest.raises(ConfigError, match="reason"):
-        settings(Source(NAME, "\n".join(found).encode()))
-    assert f"```toml\n{found[0]}\n{found[1]}```\n" in markdown(report)
+        parse_settings(SourceFile(NAME, "\n".join(found).encode()))
+    assert f"```toml\n{found[0]}\n{found[1]}```\n" in render_markdown(report)
 
 
 def test_the_same_report_makes_the_same_page() -> None:
     report = made(*EVERY_KIND, unaccounted=1)
-    assert html(report, HUNKS) == html(report, dict(HUNKS))
+    assert render_page(report, HUNKS) == render_page(report, dict(HUNKS))
 
 
 def test_a_report_without_places_is_a_page_too() -> None:
-    page = html(made())
+    page = render_page(made())
     Tags(page)
     assert "There is nothing to do." in page
     assert "Nothing is left." in page
@@ -171,7 +171,7 @@ def test_a_verification_is_shown_step_by_step() -> None:
     Draft202012Validator(json.loads((REPORTS / "verify.schema.json").read_text())).validate(
         VERIFIED
     )
-    page = html(made(*EVERY_KIND), verified=VERIFIED)
+    page = render_page(made(*EVERY_KIND), verified=VERIFIED)
     section = page[page.index('<section id="proof"') : page.index('<section id="places"')]
     assert "3 min 15 s" in section
     assert "mend &lt;it&gt;" in section
@@ -185,7 +185,7 @@ def test_a_verification_is_shown_step_by_step() -> None:
     # A complaint leads to its place, where the report has it.
     assert section.count(f'href="#{EVERY_KIND[0].id}"') == 1
     assert "PK302-ffffffff" not in section
-    assert '<section id="proof"' not in html(made(*EVERY_KIND))
+    assert '<section id="proof"' not in render_page(made(*EVERY_KIND))
 
 
 def test_scan_shows_what_verify_has_written(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_apply_reports_what_it_has_written(tmp_path: Path) -> None:
 
 
 def test_the_map_s_areas_are_the_counts() -> None:
-    crates = workspace_map(made(*EVERY_KIND))
+    crates = draw_workspace(made(*EVERY_KIND))
     assert {crate.path: crate.count for crate in crates} == {".": 1, "a": 4, "a/b": 2}
     unit = WIDTH * HEIGHT / len(EVERY_KIND)
     for crate in crates:
@@ -244,7 +244,7 @@ def test_the_map_s_areas_are_the_counts() -> None:
         assert sum(file.count for file in crate.files) == crate.count
         for file in crate.files:
             assert sum(part.count for part in file.slices) == file.count
-    assert sum(crate.count for crate in workspace_map(made(*EVERY_KIND), settled=False)) == 6
+    assert sum(crate.count for crate in draw_workspace(made(*EVERY_KIND), settled=False)) == 6
 
 
 def test_a_file_that_is_called_as_many_are_has_its_folder() -> None:
@@ -252,7 +252,7 @@ def test_a_file_that_is_called_as_many_are_has_its_folder() -> None:
     sites = [replace(EVERY_KIND[0], path=path) for path in paths]
     labels = {
         file.path: {part.label for part in file.slices if part.label}
-        for crate in workspace_map(made(*sites))
+        for crate in draw_workspace(made(*sites))
         for file in crate.files
     }
     names = ["cuda_backend/mod.rs", "quantized/mod.rs", "tensor.rs", "build.rs"]
@@ -266,7 +266,7 @@ def area(box: Box) -> float:
 def test_boxes_fill_their_frame_and_do_not_overlap() -> None:
     weights = [40.0, 30, 20, 10, 5, 5, 3, 2, 1, 1, 1]
     frame = Box(10, 20, 600, 300)
-    boxes = squarified(weights, frame)
+    boxes = squarify(weights, frame)
     for weight, box in zip(weights, boxes, strict=True):
         assert area(box) == pytest.approx(area(frame) * weight / sum(weights))
         assert frame.x - 1e-6 <= box.x <= box.x + box.width <= frame.x + frame.width + 1e-6
@@ -280,7 +280,7 @@ def test_boxes_fill_their_frame_and_do_not_overlap() -> None:
 
 def test_boxes_are_those_of_the_paper() -> None:
     """The example of "Squarified Treemaps", 6, 6, 4, 3, 2, 2, 1 in 6 by 4, worked out by hand."""
-    boxes = squarified([6, 6, 4, 3, 2, 2, 1], Box(0, 0, 6, 4))
+    boxes = squarify([6, 6, 4, 3, 2, 2, 1], Box(0, 0, 6, 4))
     assert [(round(b.width, 2), round(b.height, 2)) for b in boxes] == [
         (3, 2),
         (3, 2),
@@ -293,5 +293,5 @@ def test_boxes_are_those_of_the_paper() -> None:
 
 
 def test_a_box_without_room_is_no_defect() -> None:
-    assert [area(box) for box in squarified([2, 1], Box(0, 0, 0, 4))] == [0, 0]
-    assert squarified([], Box(0, 0, 1, 1)) == []
+    assert [area(box) for box in squarify([2, 1], Box(0, 0, 0, 4))] == [0, 0]
+    assert squarify([], Box(0, 0, 1, 1)) == []

@@ -14,17 +14,17 @@ from report_support import EVERY_KIND, TITLES, made
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
-from portkit.report.effort import effort, hours, saved
+from portkit.report.effort import estimate_minutes, estimate_saved_minutes, format_minutes
 from portkit.report.model import ReportedSite
-from portkit.report.phases import Phase, phase_of, phases
-from portkit.report.workplan import Priority, work_plan, work_plan_markdown
-from portkit.tree.finding import Applicability, Status
+from portkit.report.phases import Phase, find_phase, load_phases
+from portkit.report.workplan import Priority, build_work_plan, render_work_plan
+from portkit.workspace.finding import Applicability, Status
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_the_phases_of_candle_have_the_promised_order() -> None:
-    assert [phase.title for phase in phases(CANDLE)] == TITLES
+    assert [phase.title for phase in load_phases(CANDLE)] == TITLES
 
 
 @pytest.mark.parametrize(
@@ -48,25 +48,25 @@ def test_the_phases_of_candle_have_the_promised_order() -> None:
 )
 def test_a_place_belongs_to_its_phase(code: str, path: str, title: str) -> None:
     site = ReportedSite(path, 1, 1, 1, 1, code, "c", "s", Applicability.SAFE, Status.TODO, "m", "i")
-    found = phase_of(site, phases(CANDLE))
+    found = find_phase(site, load_phases(CANDLE))
     assert found is not None
     assert found.title == title
 
 
 def test_a_codebase_without_phases_has_those_of_any() -> None:
-    assert phases(None)[0].title == "Manifests and features"
-    assert phases(Directory(Path(__file__).parent)) == phases(None)
+    assert load_phases(None)[0].title == "Manifests and features"
+    assert load_phases(Directory(Path(__file__).parent)) == load_phases(None)
 
 
 def test_a_malformed_file_of_phases_is_said(tmp_path: Path) -> None:
     for text in ("", '[[phase]]\nname = "x"\n', "phase = 1\n", "[[phase"):
         (tmp_path / "phases.toml").write_text(text)
         with pytest.raises(ProfileError, match=r"phases\.toml"):
-            phases(Directory(tmp_path))
+            load_phases(Directory(tmp_path))
 
 
 def test_each_place_that_asks_something_is_in_the_plan_once() -> None:
-    stages = work_plan(made(*EVERY_KIND))
+    stages = build_work_plan(made(*EVERY_KIND))
     found = [site for stage in stages for task in stage.tasks for site in task.sites]
     assert sorted(site.id for site in found) == [site.id for site in EVERY_KIND[:6]]
     priorities = [task.priority for stage in stages for task in stage.tasks]
@@ -80,21 +80,21 @@ def test_each_place_that_asks_something_is_in_the_plan_once() -> None:
 
 
 def test_what_is_ported_is_done() -> None:
-    ((task,),) = (stage.tasks for stage in work_plan(made(EVERY_KIND[1])))
+    ((task,),) = (stage.tasks for stage in build_work_plan(made(EVERY_KIND[1])))
     assert task.done
-    plan = work_plan_markdown(made(EVERY_KIND[1]))
+    plan = render_work_plan(made(EVERY_KIND[1]))
     assert "- [x] 1 place written" in plan
     # What it would have cost by hand is of no use any more.
     assert "by hand" not in plan
-    assert "by hand it would take about 10 min" in work_plan_markdown(made(EVERY_KIND[0]))
+    assert "by hand it would take about 10 min" in render_work_plan(made(EVERY_KIND[0]))
 
 
 def test_estimates_are_what_they_assume() -> None:
     # Three places to look at, of 10 minutes, and one to write, of two hours.
-    assert effort(EVERY_KIND) == 3 * 10 + 120
-    assert saved(EVERY_KIND) == 10
-    assert [hours(n) for n in (0, 5, 60, 150)] == ["0 min", "5 min", "1 h", "2 h 30 min"]
-    text = work_plan_markdown(made(*EVERY_KIND))
+    assert estimate_minutes(EVERY_KIND) == 3 * 10 + 120
+    assert estimate_saved_minutes(EVERY_KIND) == 10
+    assert [format_minutes(n) for n in (0, 5, 60, 150)] == ["0 min", "5 min", "1 h", "2 h 30 min"]
+    text = render_work_plan(made(*EVERY_KIND))
     assert "4 places for a person (1 manual, 3 for review), about 2 h 30 min." in text
     assert "`portkit apply` writes 2 places (1 mechanical, 1 for review; nothing is" in text
 
@@ -103,7 +103,7 @@ def test_estimates_are_what_they_assume() -> None:
 def test_what_is_translated_or_added_is_no_part_of_the_estimate(code: str) -> None:
     """A crate of ten thousand lines was said to take ten minutes."""
     other = replace(EVERY_KIND[0], code=code, id=f"{code}-00000001")
-    assert saved((*EVERY_KIND, other)) == saved(EVERY_KIND)
+    assert estimate_saved_minutes((*EVERY_KIND, other)) == estimate_saved_minutes(EVERY_KIND)
 
 
 def test_the_plan_is_a_checklist(tmp_path: Path) -> None:
@@ -126,6 +126,6 @@ def test_a_phase_that_names_the_code_counts_first() -> None:
         Phase(title="paths", verify="true", paths=("a/x*",)),
         Phase(title="codes", verify="true", codes=("PK3",)),
     )
-    assert phase_of(EVERY_KIND[0], order) is order[1]
-    assert phase_of(EVERY_KIND[2], order) is order[0]
-    assert phase_of(EVERY_KIND[5], order) is None
+    assert find_phase(EVERY_KIND[0], order) is order[1]
+    assert find_phase(EVERY_KIND[2], order) is order[0]
+    assert find_phase(EVERY_KIND[5], order) is None

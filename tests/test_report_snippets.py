@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from cli_support import LIB, MATMUL, add_file, make_candle
 from msgspec.structs import replace
 
-from portkit.copying.patches import within
-from portkit.editor.places import Place
-from portkit.editor.places import described as described_in_editor
+from portkit.editor.diagnostics import EditorSite
+from portkit.editor.diagnostics import describe_site as described_in_editor
 from portkit.editor.positions import START
-from portkit.profile.entries import Repair
-from portkit.report.model import report
-from portkit.report.place import described
-from portkit.report.snippets import BRANCHES, CONTEXT, LONGEST, snippets
+from portkit.engine.session import scan_tree
+from portkit.port.item_patches import find_patch_findings
+from portkit.profiles.entries import CopyRepair
+from portkit.report.explanation import describe_site
+from portkit.report.model import make_report
+from portkit.report.snippets import BRANCHES, CONTEXT, LONGEST, build_snippets
 from portkit.report.terminal import Terminal
-from portkit.scan.session import scan_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def shown(candle: Path, code: str, path: str = "") -> tuple[Hunk, ...]:
     """Return the hunks of the first place with a code, in a path where one is named."""
     scan = scan_tree(candle, gating="dummy")
-    sites = [s for s in report(scan, ".").sites if s.code == code and path in s.path]
-    return snippets(scan).get(sites[0].id, ())
+    sites = [s for s in make_report(scan, ".").sites if s.code == code and path in s.path]
+    return build_snippets(scan).get(sites[0].id, ())
 
 
 def test_a_change_has_the_lines_around_it(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
     text = "pub struct CudaDevice;\n\npub fn cuda_share(n: usize) -> usize {\n    10 / n\n}\n"
     add_file(candle, path, text.encode())
     scan = scan_tree(candle)
-    mend = Repair(
+    mend = CopyRepair(
         path=path,
         symbol="cuda_share",
         match="10 / n",
@@ -74,9 +74,9 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
         reason="n may be 0",
     )
     job = replace(scan.job, codebase=replace(scan.job.codebase, patches=(mend,)))
-    found = tuple(within(job, job.workspace.sources[path], Repair))
+    found = tuple(find_patch_findings(job, job.workspace.sources[path], CopyRepair))
     mended = replace(scan, job=job, findings=found)
-    ((hunk,),) = snippets(mended).values()
+    ((hunk,),) = build_snippets(mended).values()
     assert (hunk.after, hunk.line) == ("candle-core/src/rocm_backend/mod.rs", 3)
     assert hunk.lines == (
         " pub fn rocm_share(n: usize) -> usize {",
@@ -85,9 +85,9 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
         " }",
     )
     # A terminal and an editor show it as well: what is asked there is whether that is right.
-    (site,) = report(mended, ".").sites
-    written = described(mended, site, found[0], Terminal(100))
-    hover = described_in_editor(mended, Place(site, found[0], path, START))
+    (site,) = make_report(mended, ".").sites
+    written = describe_site(mended, site, found[0], Terminal(100))
+    hover = described_in_editor(mended, EditorSite(site, found[0], path, START))
     for text in (written, hover):
         assert "rocm_backend/mod.rs" in text
         assert "\n-    10 / n\n+    10_usize.checked_div(n).unwrap_or(0)\n" in text

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.tree.manifest import parse_manifest
-from portkit.tree.resolution import Fault, Manifest, Manifests
+from portkit.workspace.cargo_resolution import CargoFault, Manifest, Manifests
+from portkit.workspace.manifest import parse_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,89 +75,89 @@ GOOD: dict[str, dict[str, str]] = {
     "a crate outside": pair('[dependencies]\no = { path = "../../o", features = ["cuda"] }\n'),
 }
 
-BAD: dict[str, tuple[dict[str, str], Fault]] = {
+BAD: dict[str, tuple[dict[str, str], CargoFault]] = {
     "dep: without a dependency": (
         pair('[features]\ncuda = ["dep:b"]\n'),
-        Fault("a/Cargo.toml", "dependency", "b", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "dependency", "b", "a/Cargo.toml"),
     ),
     "a member of a feature that is nothing": (
         pair('[features]\ncuda = ["b"]\n'),
-        Fault("a/Cargo.toml", "feature", "b", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature", "b", "a/Cargo.toml"),
     ),
     "an implicit feature that dep: hides": (
         pair(OPTIONAL + '[features]\ncuda = ["dep:b"]\ngpu = ["b"]\n'),
-        Fault("a/Cargo.toml", "feature", "b", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature", "b", "a/Cargo.toml"),
     ),
     "dep: of a dependency that is always there": (
         pair(PLAIN + '[features]\ncuda = ["dep:b"]\n'),
-        Fault("a/Cargo.toml", "switch", "b", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "switch", "b", "a/Cargo.toml"),
     ),
     "a weak feature of a dependency that is always there": (
         pair(PLAIN + '[features]\ncuda = ["b?/cuda"]\n'),
-        Fault("a/Cargo.toml", "switch", "b", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "switch", "b", "a/Cargo.toml"),
     ),
     "a feature that a dependency lacks": (
         pair(PLAIN + '[features]\ncuda = ["b/rocm"]\n'),
-        Fault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
     ),
     "a weak feature that a dependency lacks": (
         pair(OPTIONAL + '[features]\ncuda = ["b?/rocm"]\ngpu = ["dep:b"]\n'),
-        Fault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
     ),
     "a dependency asks for a feature that is not there": (
         pair('[dependencies]\nb = { path = "../b", features = ["rocm"] }\n'),
-        Fault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
     ),
     "the workspace asks for a feature that is not there": (
         pair(
             "[dependencies]\nb.workspace = true\n",
             root=TWO + '[workspace.dependencies]\nb = { path = "b", features = ["rocm"] }\n',
         ),
-        Fault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature of b", "rocm", "b/Cargo.toml"),
     ),
     "a feature that a crate outside lacks": (
         pair('[dependencies]\no = { path = "../../o", features = ["rocm"] }\n'),
-        Fault("a/Cargo.toml", "feature of o", "rocm", "../o/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature of o", "rocm", "../o/Cargo.toml"),
     ),
     "a default that is not there": (
         pair('[dependencies]\nb = { path = "../b", features = ["default"] }\n'),
-        Fault("a/Cargo.toml", "feature of b", "default", "b/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "feature of b", "default", "b/Cargo.toml"),
     ),
     "a path without a crate": (
         pair('[dependencies]\nc = { path = "../c" }\n'),
-        Fault("a/Cargo.toml", "crate", "c", "c"),
+        CargoFault("a/Cargo.toml", "crate", "c", "c"),
     ),
     "a path with another crate": (
         pair('[dependencies]\nc = { path = "../b" }\n'),
-        Fault("a/Cargo.toml", "crate", "c", "b"),
+        CargoFault("a/Cargo.toml", "crate", "c", "b"),
     ),
     "a dependency that the workspace lacks": (
         pair("[dependencies]\nb.workspace = true\n"),
-        Fault("a/Cargo.toml", "dependency of the workspace", "b", "Cargo.toml"),
+        CargoFault("a/Cargo.toml", "dependency of the workspace", "b", "Cargo.toml"),
     ),
     "a key that the workspace lacks": (
         pair("", B.replace('version = "0.1.0"', "version.workspace = true")),
-        Fault("b/Cargo.toml", "key of the workspace", "version", "Cargo.toml"),
+        CargoFault("b/Cargo.toml", "key of the workspace", "version", "Cargo.toml"),
     ),
     "a member that is not there": (
         pair("", root=TWO.replace('"b"', '"b", "c"')),
-        Fault("Cargo.toml", "crate", "c", "c"),
+        CargoFault("Cargo.toml", "crate", "c", "c"),
     ),
     "a default member that is no member": (
         pair("", root='[workspace]\nmembers = ["a"]\ndefault-members = ["b"]\n'),
-        Fault("Cargo.toml", "default member", "b", "b"),
+        CargoFault("Cargo.toml", "default member", "b", "b"),
     ),
     "a member that is a workspace": (
         pair("", B + "[workspace]\n"),
-        Fault("Cargo.toml", "workspace", "b", "b/Cargo.toml"),
+        CargoFault("Cargo.toml", "workspace", "b", "b/Cargo.toml"),
     ),
     "two crates of one name": (
         pair("", package("a")),
-        Fault("Cargo.toml", "package", "a", "b/Cargo.toml"),
+        CargoFault("Cargo.toml", "package", "a", "b/Cargo.toml"),
     ),
     "a circle": (
         pair(PLAIN, B + '[dependencies]\na = { path = "../a" }\n'),
-        Fault("a/Cargo.toml", "circle", "a", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "circle", "a", "a/Cargo.toml"),
     ),
     "two crates that link one library": (
         pair(
@@ -165,39 +165,39 @@ BAD: dict[str, tuple[dict[str, str], Fault]] = {
             B.replace("[feat", 'links = "cuda"\nbuild = "build.rs"\n[feat'),
         )
         | {"a/build.rs": "fn main() {}", "b/build.rs": "fn main() {}"},
-        Fault("Cargo.toml", "library", "cuda", "b/Cargo.toml"),
+        CargoFault("Cargo.toml", "library", "cuda", "b/Cargo.toml"),
     ),
     "a bin without a file": (
         pair('[[bin]]\nname = "x"\n'),
-        Fault("a/Cargo.toml", "file", "x", "a/src/bin/x.rs"),
+        CargoFault("a/Cargo.toml", "file", "x", "a/src/bin/x.rs"),
     ),
     "two bins of one name": (
         pair('[[bin]]\nname = "x"\npath = "src/x.rs"\n[[bin]]\nname = "x"\npath = "src/x.rs"\n')
         | {"a/src/x.rs": "fn main() {}"},
-        Fault("a/Cargo.toml", "target", "x", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "target", "x", "a/Cargo.toml"),
     ),
     "a crate without a target": (
         {"Cargo.toml": package("a"), "src/other.rs": ""},
-        Fault("Cargo.toml", "file", "src/lib.rs", "src/lib.rs"),
+        CargoFault("Cargo.toml", "file", "src/lib.rs", "src/lib.rs"),
     ),
     "a table twice": (
         pair("[features]\ncuda = []\n[features]\nrocm = []\n"),
-        Fault("a/Cargo.toml", "manifest", "a/Cargo.toml", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "manifest", "a/Cargo.toml", "a/Cargo.toml"),
     ),
     "a version that a crate does not have": (
         pair('[dependencies]\nb = { path = "../b", version = "0.2" }\n'),
-        Fault("a/Cargo.toml", "version", "b", "b"),
+        CargoFault("a/Cargo.toml", "version", "b", "b"),
     ),
     "a dependency that no feature turns on": (
         pair(OPTIONAL + "[features]\nb = []\n"),
-        Fault("a/Cargo.toml", "unused dependency", "b", "a/Cargo.toml"),
+        CargoFault("a/Cargo.toml", "unused dependency", "b", "a/Cargo.toml"),
     ),
 }
 
 OUTSIDE = {"Cargo.toml": package("o", "[features]\ncuda = []\n"), "src/lib.rs": ""}
 
 
-def modelled(tree: dict[str, str]) -> frozenset[Fault]:
+def modelled(tree: dict[str, str]) -> frozenset[CargoFault]:
     manifests: dict[str, Manifest | None] = {}
     for path, text in tree.items():
         if posixpath.basename(path) == "Cargo.toml":
@@ -249,4 +249,4 @@ def test_what_cargo_refuses_has_a_fault(case: str, tmp_path: Path) -> None:
 def test_a_target_that_cannot_be_asked_for() -> None:
     """Cargo warns of it, and never builds the target."""
     tree = pair('[[bin]]\nname = "x"\nrequired-features = ["rocm"]\n') | {"a/src/bin/x.rs": ""}
-    assert modelled(tree) == {Fault("a/Cargo.toml", "feature", "rocm", "a/Cargo.toml")}
+    assert modelled(tree) == {CargoFault("a/Cargo.toml", "feature", "rocm", "a/Cargo.toml")}

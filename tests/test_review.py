@@ -18,19 +18,19 @@ from apply_support import git
 from cli_support import PROGRAM, add_file, commit, environment, invoke, make_candle
 from kernels_tree_support import make_with_kernels
 
-from portkit.cli.desk import Place, desk_of
 from portkit.cli.review import ANSWERS
+from portkit.cli.review_desk import PendingReview, open_desk
+from portkit.engine.session import scan_tree
 from portkit.errors import ConfigError
-from portkit.lang.source import Source
-from portkit.profile import looked
-from portkit.profile.settings import settings
-from portkit.profile.skipping import with_skip
+from portkit.profiles import accepted_findings
+from portkit.profiles.exclusion_writer import append_exclusion
+from portkit.profiles.settings import parse_settings
 from portkit.report import scan_json
-from portkit.report.branch import branch
-from portkit.report.model import site_of
-from portkit.scan.session import scan_tree
-from portkit.tree.finding import Applicability, identified
-from portkit.update.taken_out import taken_out
+from portkit.report.model import locate_finding
+from portkit.report.taken_branch import find_taken_branch
+from portkit.syntax.source_file import SourceFile
+from portkit.update.dropped_sites import drop_sites
+from portkit.workspace.finding import Applicability, identify_findings
 
 SCHEMA = Path(scan_json.__file__).with_name("scan.schema.json")
 TILES = "candle-core/src/tiles.rs"
@@ -172,32 +172,35 @@ def test_what_moves_stays_looked_at(candle: Path) -> None:
 
 def test_what_stands_nowhere_is_reported_and_left_away(candle: Path) -> None:
     invoke("review", candle, "--accept", "PK")
-    number = (candle / looked.NAME).read_text().count("\n")
+    number = (candle / accepted_findings.NAME).read_text().count("\n")
     change(candle, "    if !device.is_metal() {\n", "    if true {\n")
     (idle,) = [s for s in document(candle)["sites"] if s["code"] == "PK904"]
-    assert idle["path"] == looked.NAME
-    assert " other" in (candle / looked.NAME).read_text().splitlines()[idle["line"] - 1]
+    assert idle["path"] == accepted_findings.NAME
+    assert " other" in (candle / accepted_findings.NAME).read_text().splitlines()[idle["line"] - 1]
     # A command that is given the line that the report names finds the place.
-    assert idle["id"] in invoke("explain", f"{looked.NAME}:{idle['line']}", "--tree", candle).out
+    assert (
+        idle["id"]
+        in invoke("explain", f"{accepted_findings.NAME}:{idle['line']}", "--tree", candle).out
+    )
     assert asked(candle) == []
     change(candle, "        8\n", "        9\n")
     invoke("review", candle, "--accept", "PK")
     assert "PK904" not in {s["code"] for s in document(candle)["sites"]}
-    assert (candle / looked.NAME).read_text().count("\n") == number - 1
+    assert (candle / accepted_findings.NAME).read_text().count("\n") == number - 1
 
 
 def test_the_order_of_acceptance_makes_no_difference(candle: Path) -> None:
     places = identities(candle)
     files = set()
     for seed in range(3):
-        (candle / looked.NAME).unlink(missing_ok=True)
+        (candle / accepted_findings.NAME).unlink(missing_ok=True)
         random.Random(seed).shuffle(places)
         for place in places:
             assert invoke("review", candle, "--accept", place).code == 0
-        files.add((candle / looked.NAME).read_bytes())
-    (candle / looked.NAME).unlink()
+        files.add((candle / accepted_findings.NAME).read_bytes())
+    (candle / accepted_findings.NAME).unlink()
     invoke("review", candle, "--accept", "PK")
-    files.add((candle / looked.NAME).read_bytes())
+    files.add((candle / accepted_findings.NAME).read_bytes())
     assert len(files) == 1
 
 
@@ -206,10 +209,10 @@ def test_what_is_accepted_stays_so_when_it_is_written(candle: Path) -> None:
     assert invoke("apply", candle).code == 0  # the file is ours, and may be uncommitted
     assert asked(candle) == []
     assert invoke("apply", candle, "--check").code == 0
-    written = (candle / looked.NAME).read_bytes()
+    written = (candle / accepted_findings.NAME).read_bytes()
     git(candle, "checkout", "--quiet", ".")
-    git(candle, "clean", "--force", "-d", "--quiet", "--exclude", looked.NAME)
-    assert (candle / looked.NAME).read_bytes() == written
+    git(candle, "clean", "--force", "-d", "--quiet", "--exclude", accepted_findings.NAME)
+    assert (candle / accepted_findings.NAME).read_bytes() == written
     assert asked(candle) == []
     change(candle, "        16\n", "        17\n")
     assert len(asked(candle)) == 1
@@ -289,8 +292,10 @@ def test_an_arm_that_is_taken_out_answers_with_an_error(candle: Path) -> None:
     line = lib.read_text()[: lib.read_text().index('Self::Cuda(_) => "cuda"')].count("\n") + 1
     found = [s for s in document(candle)["sites"] if s["line"] == line and s["code"] == "PK301"]
     settings_before = b""
-    after = with_skip(settings_before, "PK301", found[0]["path"], found[0]["symbol"], "not yet")
-    (change,) = taken_out(candle, settings_before, after, profile=None, gating="")
+    after = append_exclusion(
+        settings_before, "PK301", found[0]["path"], found[0]["symbol"], "not yet"
+    )
+    (change,) = drop_sites(candle, settings_before, after, profile=None, gating="")
     assert change.path == "candle-core/src/lib.rs"
     assert b'Self::Rocm(_) => panic!("left out: not yet")' in change.after
 
@@ -327,7 +332,7 @@ def test_kernels_that_were_accepted_are_counted(tmp_path: Path) -> None:
     add_file(candle, "candle-kernels/src/trap.cu", b'__device__ void f() {\n    asm("trap;");\n}\n')
     commit(candle)
     invoke("review", candle, "--accept", "P", "--kernels")
-    inside = (candle / looked.NAME).read_text().count("PH")
+    inside = (candle / accepted_findings.NAME).read_text().count("PH")
     assert inside
     said = invoke("review", candle, "--list").out
     assert f"looked at; of those in the sources of kernels {inside} were accepted" in said
@@ -360,7 +365,7 @@ def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
     assert re.search(rf"portkit\.toml excludes PK405-[0-9a-f]{{8}} {TILES}:18\.", done.err)
     after = (candle / "portkit.toml").read_bytes()
     assert after.startswith(before)
-    (skip,) = settings(Source("portkit.toml", after)).skips
+    (skip,) = parse_settings(SourceFile("portkit.toml", after)).skips
     assert (skip.codes, skip.paths, skip.reason) == (("PK405",), (TILES,), 'no "such" thing')
     assert len(asked(candle)) == PLACES - 1
 
@@ -374,7 +379,9 @@ def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
     assert f"excludes {alike[0]} {TILES}:12. With it changed: {alike[1]} {TILES}:13." in done.err
     assert f"  {alike[1]} {TILES}:13  PK401 in the same item, twice\n" in done.err
     assert len(asked(candle)) == PLACES - 2
-    (skip,) = settings(Source("portkit.toml", (candle / "portkit.toml").read_bytes())).skips
+    (skip,) = parse_settings(
+        SourceFile("portkit.toml", (candle / "portkit.toml").read_bytes())
+    ).skips
     assert skip.symbols == ("twice",)
 
 
@@ -383,10 +390,10 @@ def test_an_exclusion_names_what_depends_on_it(candle: Path) -> None:
     (variant,) = [
         s for s in document(candle)["sites"] if s["code"] == "PK505" and "Device" in s["symbol"]
     ]
-    desk = desk_of(candle, scan_tree(candle), None)
+    desk = open_desk(candle, scan_tree(candle), None)
     place = next(
-        Place(site_of(f, None, identity), f)
-        for identity, f in identified(desk.scan.findings)
+        PendingReview(locate_finding(f, None, identity), f)
+        for identity, f in identify_findings(desk.scan.findings)
         if identity == variant["id"]
     )
     plan = desk.plan_exclusion([place], "not yet")
@@ -409,7 +416,9 @@ def test_the_last_answer_is_taken_back(candle: Path) -> None:
     assert invoke("review", candle, "--undo").code == 0
     assert len(asked(candle)) == PLACES
     invoke("review", candle, "--accept", "PK")
-    (candle / looked.NAME).write_text(f"{(candle / looked.NAME).read_text()}\n# mine\n")
+    (candle / accepted_findings.NAME).write_text(
+        f"{(candle / accepted_findings.NAME).read_text()}\n# mine\n"
+    )
     done = invoke("review", candle, "--undo")
     assert (done.code, "changed since your last answer" in done.err) == (23, True)
 
@@ -432,7 +441,7 @@ def test_what_was_accepted_is_not_kept_with_another(candle: Path) -> None:
     """A skip of the code in the item would take the answer back without a word."""
     invoke("review", candle, "--accept", f"{TILES}:13")
     before = asked(candle)
-    (taken,) = re.findall(r"PK401-[0-9a-f]{8}", (candle / looked.NAME).read_text())
+    (taken,) = re.findall(r"PK401-[0-9a-f]{8}", (candle / accepted_findings.NAME).read_text())
     done = invoke(
         "review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small", "--yes"
     )
@@ -445,7 +454,7 @@ def test_what_was_accepted_is_not_kept_with_another(candle: Path) -> None:
     # What it says to do excludes that place alone.
     change(candle, "    let wide", "    // portkit: exclude PK401 ours are small\n    let wide")
     assert len(asked(candle)) == len(before) - 1
-    assert taken in (candle / looked.NAME).read_text()
+    assert taken in (candle / accepted_findings.NAME).read_text()
     (seen,) = [s for s in document(candle)["sites"] if s["id"] == taken]
     assert "looked_at" in seen
 
@@ -472,9 +481,9 @@ def test_what_is_mechanical_is_named_when_it_is_kept_with_another(candle: Path) 
     ],
 )
 def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
-    made = with_skip(before, "PK401", "a/[b]*.rs", 'f::"g"', "why")
+    made = append_exclusion(before, "PK401", "a/[b]*.rs", 'f::"g"', "why")
     assert made.startswith(after)
-    (skip,) = settings(Source("portkit.toml", made)).skips
+    (skip,) = parse_settings(SourceFile("portkit.toml", made)).skips
     assert skip.applies("PK401", "a/[b]*.rs", 'f::"g"')
     assert not skip.applies("PK401", "a/b*.rs", 'f::"g"')
     assert not skip.applies("PK401", "a/[b]*.rs", "f")
@@ -483,9 +492,9 @@ def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
 def test_a_list_of_skips_is_not_written_into() -> None:
     before = b"exclude = [{ codes = ['PK1'], reason = 'r' }]\n"
     with pytest.raises(ConfigError, match=r"write there \{ codes"):
-        with_skip(before, "PK401", "a.rs", "f", "why")
+        append_exclusion(before, "PK401", "a.rs", "f", "why")
     with pytest.raises(ConfigError, match="gatin"):
-        with_skip(b"gatin = 'cfg'\n", "PK401", "a.rs", "f", "why")
+        append_exclusion(b"gatin = 'cfg'\n", "PK401", "a.rs", "f", "why")
 
 
 @pytest.mark.parametrize(
@@ -509,7 +518,7 @@ def test_wrong_usage_is_a_sentence(candle: Path, options: tuple[str, ...], said:
     done = invoke("review", candle, *options)
     assert done.code == 2
     assert said in " ".join(re.sub("[│\n]", " ", done.err).split())
-    assert not (candle / looked.NAME).exists()
+    assert not (candle / accepted_findings.NAME).exists()
 
 
 @pytest.mark.parametrize(
@@ -519,13 +528,13 @@ def test_wrong_usage_is_a_sentence(candle: Path, options: tuple[str, ...], said:
             '[looked_at]\nPK401 = { at = "a", content = ["0123456789abcdef"] }\n',
             "'PK401' is no place",
         ),
-        ('[looked_at]\nPK401-00000000 = { at = "a" }\n', f"{looked.NAME}:2: "),
-        ("[looked]\n", f"{looked.NAME}:1: "),
-        ("[", f"{looked.NAME} is not valid TOML"),
+        ('[looked_at]\nPK401-00000000 = { at = "a" }\n', f"{accepted_findings.NAME}:2: "),
+        ("[looked]\n", f"{accepted_findings.NAME}:1: "),
+        ("[", f"{accepted_findings.NAME} is not valid TOML"),
     ],
 )
 def test_a_malformed_file_is_an_error(candle: Path, content: str, said: str) -> None:
-    add_file(candle, looked.NAME, content.encode())
+    add_file(candle, accepted_findings.NAME, content.encode())
     done = invoke("scan", candle)
     assert done.code == ConfigError.exit_code
     assert said in done.err
@@ -559,9 +568,11 @@ def said_in_a_window(candle: Path) -> str:
 
 
 def test_names_that_toml_must_escape_are_read_again() -> None:
-    entry = looked.Looked('a\\"b\n\x7f\udcff.rs tïle', ("0" * 16,))
-    data = looked.text({"PK401-00000000": entry}).encode()
-    (found,) = looked.entries(Source(looked.NAME, data)).values()
+    entry = accepted_findings.Acceptance('a\\"b\n\x7f\udcff.rs tïle', ("0" * 16,))
+    data = accepted_findings.format_acceptances({"PK401-00000000": entry}).encode()
+    (found,) = accepted_findings.parse_acceptances(
+        SourceFile(accepted_findings.NAME, data)
+    ).values()
     assert found.at == 'a\\"b\n\x7f\\udcff.rs tïle'
 
 
@@ -583,7 +594,7 @@ def test_the_branch_that_rocm_takes(candle: Path, condition: str, code: str, sen
         f for f in scan.findings if f.path == TILES and f.symbol == "tile" and f.code == code
     ]
     assert found.applicability is Applicability.REVIEW
-    taken = branch(scan.job, found, scan.job.workspace.sources[TILES])
+    taken = find_taken_branch(scan.job, found, scan.job.workspace.sources[TILES])
     assert taken is not None
     assert sentence in taken.sentence
 
@@ -620,7 +631,7 @@ def test_a_person_is_asked_place_by_place(candle: Path) -> None:
     assert "excludes one finding" in said
     assert "2 places that nobody has looked at." in said
     assert len(asked(candle)) == 2
-    assert (candle / looked.NAME).read_text().count("PK401-") == 1
+    assert (candle / accepted_findings.NAME).read_text().count("PK401-") == 1
 
 
 def test_what_was_answered_stays_when_the_input_ends(candle: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.scan.rustfmt import Rustfmt
+from portkit.engine.rustfmt import Rustfmt
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_support import Tree, crate, scan_of
 
-from portkit.copying.whole_files import may_declare
-from portkit.tree.finding import Status
+from portkit.port.whole_files import may_declare
+from portkit.workspace.finding import Status
 
 ARM = "fn f(d: &D) -> u8 {\n    match d {\n        D::Cuda(_) => 1,\n        _ => 2,\n    }\n}\n"
 
@@ -17,7 +17,7 @@ def accounts_for_everything(tree: Tree) -> None:
     """Check that no mention is lost: it lies in a claim, or is listed."""
     found = scan_of(tree)
     listed = {(u.path, u.offset) for u in found.unaccounted}
-    for path, offsets in found.job.learnt.mentions.items():
+    for path, offsets in found.job.tree_facts.mentions.items():
         claims = [c for f in found.findings if f.path == path for c in f.claims]
         for offset in offsets:
             assert (path, offset) in listed or any(c.contains(offset) for c in claims)

@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from series_support import IDENTITY, author, make_toy
 
-from portkit.codebases.known import named
+from portkit.codebases.registry import find_codebase
+from portkit.engine.plan import build_plan
+from portkit.engine.session import scan_tree
 from portkit.errors import DiskError
 from portkit.report import series as series_module
-from portkit.report.needs import Written, needs, placed
+from portkit.report.edit_dependencies import WrittenFinding, assign_phases, find_dependencies
 from portkit.report.phases import Phase
-from portkit.report.series import LATER, series
-from portkit.scan.plan import plan
-from portkit.scan.session import scan_tree
+from portkit.report.series import LATER, split_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 TARN = Path(__file__).parent / "fixtures" / "codebases" / "tarn"
 
@@ -45,7 +45,7 @@ def scans(tmp_path_factory: pytest.TempPathFactory) -> list[Scan]:
     place = tmp_path_factory.mktemp("scans")
     candle = make_toy(place / "candle")
     found = [scan_tree(candle, gating=gating, kernels=True) for gating in ("dummy", "cfg")]
-    own = named(str(TARN / "profile"))
+    own = find_codebase(str(TARN / "profile"))
     return [*found, scan_tree(TARN / "tree", gating="cfg", kernels=True, profile=own)]
 
 
@@ -112,8 +112,8 @@ def test_a_match_answers_with_an_error_until_its_arm_comes(toy: Path) -> None:
 
 def test_each_part_changes_what_the_one_before_has_left(scans: list[Scan]) -> None:
     for scan in scans:
-        wanted = plan(scan, rustfmt=False).changes
-        made = series(scan, rustfmt=False)
+        wanted = build_plan(scan, rustfmt=False).changes
+        made = split_port(scan, rustfmt=False)
         assert made.changes == wanted
         now = {c.path: c.before for c in wanted}
         for part in made.parts:
@@ -135,9 +135,9 @@ def test_the_end_is_the_same_in_whatever_order_the_phases_are(
     some = data.draw(st.lists(st.sampled_from(codes), unique=True, max_size=6))
     order = tuple(Phase(title=code, verify="true", codes=(code,)) for code in some)
     with monkeypatch.context() as patched:
-        patched.setattr(series_module, "phases", lambda directory: order)
-        made = series(scan, rustfmt=False)
-    assert made.changes == plan(scan, rustfmt=False).changes
+        patched.setattr(series_module, "load_phases", lambda directory: order)
+        made = split_port(scan, rustfmt=False)
+    assert made.changes == build_plan(scan, rustfmt=False).changes
 
 
 def test_patches_make_the_same_tree_in_a_fresh_clone(toy: Path, tmp_path: Path) -> None:
@@ -291,13 +291,13 @@ def test_without_a_commit_or_a_repository(tmp_path: Path) -> None:
 def test_where_writing_fails_all_is_as_it_was(
     toy: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    from portkit.write import commits
+    from portkit.transaction import commits
 
     def fail(*_: object) -> None:
         raise error
 
     before = state(toy)
-    monkeypatch.setattr(commits, "write", fail)
+    monkeypatch.setattr(commits, "write_plan", fail)
     assert invoke("apply", toy, "--series").code != 0
     assert state(toy) == before
     assert not (toy / ".git" / "index.lock").exists()
@@ -314,11 +314,11 @@ def test_a_series_is_the_whole_port(toy: Path, more: list[str]) -> None:
 
 def _written(path: str, *edits: str, code: str = "PK301", symbol: str = "", **more: object):  # type: ignore[no-untyped-def]
     values = {"files": {}, "crate": path.split("/")[0], **more}
-    return Written(code=code, path=path, symbol=symbol, edits=edits, **values)  # type: ignore[arg-type]
+    return WrittenFinding(code=code, path=path, symbol=symbol, edits=edits, **values)  # type: ignore[arg-type]
 
 
-def _needed(*written: Written, known: str = "") -> Iterator[tuple[int, int]]:
-    found = needs(written, set(known.split()), "Rocm", {"a": "a", "b": "b"})
+def _needed(*written: WrittenFinding, known: str = "") -> Iterator[tuple[int, int]]:
+    found = find_dependencies(written, set(known.split()), "Rocm", {"a": "a", "b": "b"})
     return ((n, other) for n, others in enumerate(found) for other in sorted(others))
 
 
@@ -367,12 +367,12 @@ def test_manifests_go_with_what_they_name() -> None:
     target = _written("a/Cargo.toml", '\n[[example]]\nname = "rocm_x"', code="PK204")
     example = _written("a/examples/cuda_x.rs", files={"a/examples/rocm_x.rs": ""})
     written = [member, shared, own, feature, above, crate, target, example]
-    found = needs(written, set(), "Rocm", {"a": "a", "b": "b"})
+    found = find_dependencies(written, set(), "Rocm", {"a": "a", "b": "b"})
     assert found == [{5}, {5}, {1, 5}, {1, 2, 5}, {3}, {0, 1}, {7}, {6}]
     # A feature of the same crate is one, too.
     more = _written("a/Cargo.toml", '\nmiopen = ["rocm", "std"]', code="PK109")
-    assert needs([feature, more], set(), "Rocm", {"a": "a"}) == [set(), {0}]
+    assert find_dependencies([feature, more], set(), "Rocm", {"a": "a"}) == [set(), {0}]
     # The crate first, then manifests, then examples: an entry goes with what it names.
-    assert placed(written, found, [1, 1, 1, 1, 1, 0, 1, 2]) == [0, 0, 1, 1, 1, 0, 2, 2]
+    assert assign_phases(written, found, [1, 1, 1, 1, 1, 0, 1, 2]) == [0, 0, 1, 1, 1, 0, 2, 2]
     # Manifests first: the crate comes with them.
-    assert placed(written, found, [0, 0, 0, 0, 0, 1, 0, 2])[5] == 0
+    assert assign_phases(written, found, [0, 0, 0, 0, 0, 1, 0, 2])[5] == 0

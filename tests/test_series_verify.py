@@ -14,7 +14,7 @@ from test_codebases import make_codebase
 
 from portkit.errors import BusyTreeError
 from portkit.verify.options import Options
-from portkit.verify.series import STEPS, series_of, walk
+from portkit.verify.series import STEPS, find_series, walk_series
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def test_an_interruption_ends_it(
     def climb(*_: object) -> NoReturn:
         raise sign
 
-    monkeypatch.setattr("portkit.verify.session.climb", climb)
+    monkeypatch.setattr("portkit.verify.session.run_steps", climb)
     done = invoke("verify", toy, "--series", "--only", "coverage", "--keep-going")
     assert done.code == (143 if isinstance(sign, SystemExit) else 130)
     assert [line for line in done.out.splitlines() if line.startswith("1/")]
@@ -83,8 +83,8 @@ def test_an_interruption_ends_it(
 
 
 def test_two_at_once_do_not_share_a_folder(toy: Path) -> None:
-    found = series_of(toy)
-    walked = walk(toy, found, Options())
+    found = find_series(toy)
+    walked = walk_series(toy, found, Options())
     next(walked)
     done = invoke("verify", toy, "--series", "--only", "coverage")
     assert (done.code, "walks the commits of" in done.err) == (BusyTreeError.exit_code, True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from portkit.lang.source import Source, grouped, node_text
-from portkit.lang.words import finder
+from portkit.syntax.source_file import SourceFile, group_attributes, node_text
+from portkit.syntax.word_search import build_word_finder
 
 
-def source(text: str, path: str = "src/lib.rs") -> Source:
-    return Source(path, text.encode())
+def source(text: str, path: str = "src/lib.rs") -> SourceFile:
+    return SourceFile(path, text.encode())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_words_are_found_in_any_case() -> None:
 def attached(text: str) -> dict[str, list[str]]:
     """Return what belongs to each item of a file, by the first line of the item."""
     found = {}
-    for node, attributes in grouped(source(text).tree.root_node):
+    for node, attributes in group_attributes(source(text).tree.root_node):
         found[node_text(node).split("\n")[0]] = [node_text(a).strip() for a in attributes]
     return found
 
@@ -113,5 +113,5 @@ def test_manifests_are_parsed_as_toml() -> None:
     ids=["any case", "one within another", "a long s", "empty"],
 )
 def test_the_words_of_a_text(text: str, held: list[str]) -> None:
-    found = finder(("cuda", "nvrtc", "cublas", "metal"))(text.encode())
+    found = build_word_finder(("cuda", "nvrtc", "cublas", "metal"))(text.encode())
     assert sorted(found) == sorted(held)

@@ -15,18 +15,18 @@ from cli_support import LIB, MATMUL, Done, add_file, commit, invoke, make_candle
 from msgspec.structs import replace
 from verify_support import install_cargo, make_tree, stand_in
 
-from portkit.scan.plan import plan
-from portkit.scan.session import chosen
-from portkit.verify import taking_back
-from portkit.verify.scratch import Scratch
-from portkit.write.change import Change
+from portkit.engine.plan import build_plan
+from portkit.engine.session import select_codes
+from portkit.transaction.change import Change
+from portkit.verify import revert_failures
+from portkit.verify.scratch_tree import ScratchTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.scan.scan import Scan
-    from portkit.verify import Tree
-    from portkit.verify.taking_back import Checking
+    from portkit.engine.scan import Scan
+    from portkit.verify import PortedTree
+    from portkit.verify.revert_failures import TypeCheckedPort
 
 USER = "candle-core/src/user.rs"
 COUNTS = """\
@@ -187,7 +187,7 @@ def test_what_never_settles_takes_everything_back(
     candle: Path, cargo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(cargo, complaint(ORDINAL))
-    monkeypatch.setattr(taking_back, "LIMIT", 1)
+    monkeypatch.setattr(revert_failures, "LIMIT", 1)
     before = picture(candle)
     done = port(candle)
     assert done.code == 27
@@ -223,7 +223,7 @@ def test_a_tree_is_not_compiled_unasked(
 def test_a_trusted_tree_is_type_checked_by_default(
     candle: Path, cargo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: True)
+    monkeypatch.setattr("portkit.cli.type_check.is_checked_by_default", lambda root: True)
     stand_in(cargo, complaint(ORDINAL))
     done = invoke("apply", candle)
     assert done.code == 1
@@ -234,7 +234,7 @@ def test_a_trusted_tree_is_type_checked_by_default(
 def test_a_trusted_tree_that_never_compiled_is_ported_unchecked(
     candle: Path, cargo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: True)
+    monkeypatch.setattr("portkit.cli.type_check.is_checked_by_default", lambda root: True)
     stand_in(cargo, "echo 'error: no' >&2; exit 101")
     done = invoke("apply", candle)
     assert done.code == 0
@@ -245,8 +245,8 @@ def test_a_trusted_tree_that_never_compiled_is_ported_unchecked(
 def test_a_scratch_tree_is_written_where_it_differs(candle: Path) -> None:
     add_file(candle, "data/weights.bin", b"1")
     add_file(candle, "Cargo.lock", b"# settled\n")
-    scratch = Scratch(make_tree(candle).scan.job.workspace, "apply")
-    scratch.hold([Change(USER, None, b"// other\n"), Change("new/src/lib.rs", None, b"")])
+    scratch = ScratchTree(make_tree(candle).scan.job.workspace, "apply")
+    scratch.write_tree([Change(USER, None, b"// other\n"), Change("new/src/lib.rs", None, b"")])
     user, lib = scratch.folder / USER, scratch.folder / LIB
     os.utime(lib, (1, 1))
     assert user.read_bytes() == b"// other\n"
@@ -254,7 +254,7 @@ def test_a_scratch_tree_is_written_where_it_differs(candle: Path) -> None:
     assert (scratch.folder / "data").readlink() == candle / "data"
     assert not (scratch.folder / ".git").exists()
     assert not (scratch.folder / "Cargo.lock").is_symlink()  # cargo writes it
-    scratch.hold()
+    scratch.write_tree()
     assert user.read_text() == COUNTS
     assert lib.stat().st_mtime == 1
     assert not (scratch.folder / "new").exists()
@@ -271,9 +271,9 @@ def test_what_lies_beside_a_tree_lies_beside_its_scratch(
     manifest = candle / "candle-core/Cargo.toml"
     manifest.write_text(f'{manifest.read_text()}\n[dependencies]\ngpu = {{ path = "{way}" }}\n')
     before = picture(candle)
-    scratch = Scratch(make_tree(candle).scan.job.workspace, "apply")
+    scratch = ScratchTree(make_tree(candle).scan.job.workspace, "apply")
     for _ in range(2):
-        scratch.hold()
+        scratch.write_tree()
         found = Path(os.path.normpath(scratch.folder / "candle-core" / way))
         assert found.samefile(candle / "candle-core" / way)
         assert scratch.folder.resolve().is_relative_to(tmp_path / "cache")
@@ -283,9 +283,9 @@ def test_what_lies_beside_a_tree_lies_beside_its_scratch(
     assert picture(candle) == before
 
 
-def checking(tree: Tree, broken: Scan) -> Checking:
-    planned = partial(plan, rustfmt=False)
-    return taking_back.type_checking(tree, broken, planned, consent=lambda root: None)
+def checking(tree: PortedTree, broken: Scan) -> TypeCheckedPort:
+    planned = partial(build_plan, rustfmt=False)
+    return revert_failures.check_port(tree, broken, planned, consent=lambda root: None)
 
 
 def break_(found: Scan, code: str, path: str, change: tuple[str, str]) -> Scan:
@@ -300,14 +300,14 @@ def break_(found: Scan, code: str, path: str, change: tuple[str, str]) -> Scan:
     return replace(found, findings=tuple(findings))
 
 
-def taken(found: Checking) -> Sequence[tuple[str, str]]:
+def taken(found: TypeCheckedPort) -> Sequence[tuple[str, str]]:
     return sorted((code, path) for path, code, _ in found.taken)
 
 
 @pytest.mark.real
 def test_rustc_names_the_places_that_are_taken_back(candle: Path) -> None:
     tree = make_tree(candle)
-    ported = chosen(tree.scan, (), BINDINGS)
+    ported = select_codes(tree.scan, (), BINDINGS)
     assert taken(checking(tree, ported)) == []
     found = checking(tree, break_(ported, "PK301", USER, ("ordinal + 1", "ordinal.nothing()")))
     assert taken(found) == [("PK301", USER)]
@@ -321,7 +321,7 @@ def test_rustc_names_the_places_that_are_taken_back(candle: Path) -> None:
 @pytest.mark.real
 def test_what_needs_a_variant_goes_with_it(candle: Path) -> None:
     tree = make_tree(candle)
-    ported = chosen(tree.scan, (), BINDINGS)
+    ported = select_codes(tree.scan, (), BINDINGS)
     found = checking(tree, break_(ported, "PK505", LIB, ("Rocm(usize)", "Rocm(Nothing)")))
     gone = taken(found)
     assert ("PK505", LIB) in gone

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from portkit.copying.texts import placed
-from portkit.lang.source import Source
-from portkit.profile.entries import InPlace
+from portkit.port.text_patches import locate_text_patches
+from portkit.profiles.entries import TextPatch
+from portkit.syntax.source_file import SourceFile
 
 PATCHES = tuple(
-    InPlace(path="*", find=f"{side}, middle", write="middle", reason="either is in the middle")
+    TextPatch(path="*", find=f"{side}, middle", write="middle", reason="either is in the middle")
     for side in ("left", "right")
 )
 
 
 def standing(text: str) -> list[tuple[str, bool]]:
-    found = placed(Source("lib.rs", text.encode()), PATCHES)
+    found = locate_text_patches(SourceFile("lib.rs", text.encode()), PATCHES)
     return [(text[t.span.start : t.span.end], t.standing) for t in found]
 
 
@@ -24,14 +24,14 @@ def test_what_another_has_yet_to_write_is_not_taken_for_written() -> None:
 
 
 def test_a_text_within_that_of_another_is_the_other_s() -> None:
-    blanket = InPlace(path="*", find='"flash"', write='any("flash", "rocm-flash")', reason="both")
-    own = InPlace(path="*", find='// own: "flash"', write="$all", reason="one of them alone")
-    source = Source("lib.rs", b'a("flash"); // own: "flash"\n')
-    found = placed(source, (blanket, own))
+    blanket = TextPatch(path="*", find='"flash"', write='any("flash", "rocm-flash")', reason="both")
+    own = TextPatch(path="*", find='// own: "flash"', write="$all", reason="one of them alone")
+    source = SourceFile("lib.rs", b'a("flash"); // own: "flash"\n')
+    found = locate_text_patches(source, (blanket, own))
     assert [(t.patch, t.standing) for t in found] == [(blanket, False), (own, True)]
-    ported = Source("lib.rs", b'a(any("flash", "rocm-flash")); // own: "flash"\n')
-    assert all(t.standing for t in placed(ported, (blanket, own)))
-    assert [t.patch for t in placed(ported, (blanket, own))] == [blanket, own]
+    ported = SourceFile("lib.rs", b'a(any("flash", "rocm-flash")); // own: "flash"\n')
+    assert all(t.standing for t in locate_text_patches(ported, (blanket, own)))
+    assert [t.patch for t in locate_text_patches(ported, (blanket, own))] == [blanket, own]
 
 
 def test_what_both_write_stands_once() -> None:

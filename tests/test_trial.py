@@ -18,11 +18,11 @@ from trial_support import SCHEMA, conducted, read, stage, trial
 from verify_support import wait_until
 
 from portkit.report.terminal import Terminal
-from portkit.trial.compare import comparison
-from portkit.trial.document import rates, read_trial, verdict
-from portkit.trial.page import page, write_whole
-from portkit.trial.private import Scrub
-from portkit.trial.stages import LIMITS, Wanted, newest, stages
+from portkit.selftest.document import combine_verdicts, read_rates, read_trial
+from portkit.selftest.page import render_page, write_atomically
+from portkit.selftest.privacy import Scrub
+from portkit.selftest.run_comparison import render_comparison
+from portkit.selftest.stages import LIMITS, SelftestOptions, find_newest_spec, plan_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_a_stage_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) ->
 NESTED = """
 import os, signal, sys
 from pathlib import Path
-from portkit.tree.process import interruptible, run
+from portkit.workspace.process import interruptible, run
 if sys.argv[1] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 body = "echo $$ >pid; (trap '' TERM; sleep 300)"
@@ -117,7 +117,7 @@ def test_what_a_stage_starts_in_groups_of_their_own_is_ended_too(
 
 
 def test_a_stage_that_floods_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portkit.trial.conduct.MOST", 1 << 20)
+    monkeypatch.setattr("portkit.selftest.stage_runner.MOST", 1 << 20)
     found, _ = conducted(tmp_path, stage("tests", "yes"), stage("next", "echo on"))
     assert found[0]["evidence"][0] == "ended after 1 MiB of output"
     assert found[1]["verdict"] == "passed"
@@ -186,33 +186,33 @@ def test_what_the_doctor_finds_counts_on_a_gpu(tmp_path: Path) -> None:
 
 
 def test_stages_are_processes_of_their_own(tmp_path: Path) -> None:
-    made = stages(Wanted(tmp_path, device="cpu", offline=True, limits={"tests": 5.0}))
+    made = plan_stages(SelftestOptions(tmp_path, device="cpu", offline=True, limits={"tests": 5.0}))
     assert [each.name for each in made] == list(LIMITS)
     by_name = {each.name: each for each in made}
     assert by_name["fetch"].command[-1] == "--offline"
     assert by_name["tests"].limit == 5.0
     assert not by_name["doctor"].needed
     assert {each.name for each in made if each.needed} == {"fetch", "apply", "build"}
-    assert stages(Wanted(tmp_path))[0].needed
-    assert not stages(Wanted(tmp_path, keep_going=True))[0].needed
+    assert plan_stages(SelftestOptions(tmp_path))[0].needed
+    assert not plan_stages(SelftestOptions(tmp_path, keep_going=True))[0].needed
     words = ("--gpu", "gfx942", "--rocm", "/opt/rocm")
-    emulated = stages(Wanted(tmp_path, device="emulator", emulator=words))
+    emulated = plan_stages(SelftestOptions(tmp_path, device="emulator", emulator=words))
     command = " ".join(emulated[list(LIMITS).index("tests")].command)
     assert "--device emulator --gpu gfx942 --rocm /opt/rocm" in command
     assert [each.name for each in emulated if each.left_out] == ["throughput"]
     assert not emulated[0].needed
-    given = stages(Wanted(tmp_path, given=True))
+    given = plan_stages(SelftestOptions(tmp_path, given=True))
     assert [each.name for each in given if each.left_out] == ["fetch"]
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from portkit.trial.conduct import conduct
-from portkit.trial.document import document
-from portkit.trial.page import page, write_whole
-from portkit.trial.stages import Stage, Wanted
-from portkit.tree.process import interruptible
+from portkit.selftest.stage_runner import conduct
+from portkit.selftest.document import document
+from portkit.selftest.page import page, write_whole
+from portkit.selftest.stages import Stage, Wanted
+from portkit.workspace.process import interruptible
 
 folder, report = Path(sys.argv[1]), Path(sys.argv[2])
 wanted = Wanted(folder)
@@ -279,7 +279,7 @@ def test_a_person_may_be_called_as_a_field_is(
     monkeypatch.setenv("USER", name)
     found = trial()
     place = tmp_path / "a.html"
-    place.write_text(page(Scrub.here({}).document(found)))
+    place.write_text(render_page(Scrub.here({}).document(found)))
     read = read_trial(place)
     assert [s["verdict"] for s in read["steps"]] == [s["verdict"] for s in found["steps"]]
     assert [s["step"] for s in read["steps"]] == [s["step"] for s in found["steps"]]
@@ -336,11 +336,11 @@ def test_the_page_holds_its_document(tmp_path: Path) -> None:
     hostile = "</script><script>alert(1)</script>"
     found = trial(title=hostile)
     found["steps"][3]["evidence"].append(hostile)
-    text = page(found)
+    text = render_page(found)
     ((attributes, data),) = Scripts(text).found
     assert attributes == {"type": "application/json", "id": "data"}
     assert json.loads(data) == found
-    write_whole(tmp_path / "a.html", text)
+    write_atomically(tmp_path / "a.html", text)
     (tmp_path / "a.json").write_text(json.dumps(found))
     assert read_trial(tmp_path / "a.html") == read_trial(tmp_path / "a.json") == found
     assert "1 test did not pass" in text
@@ -373,14 +373,14 @@ def test_what_is_no_report_is_one_sentence(tmp_path: Path, content: bytes) -> No
 
 
 def test_how_a_run_went() -> None:
-    assert verdict(["passed", "skipped"]) == "passed"
-    assert verdict(["passed", "failed", "not taken"]) == "failed"
-    assert verdict(["passed", "not taken"]) == "interrupted"
-    assert verdict(["skipped"]) == "skipped"
+    assert combine_verdicts(["passed", "skipped"]) == "passed"
+    assert combine_verdicts(["passed", "failed", "not taken"]) == "failed"
+    assert combine_verdicts(["passed", "not taken"]) == "interrupted"
+    assert combine_verdicts(["skipped"]) == "skipped"
 
 
 def test_rates_are_read_from_the_evidence() -> None:
-    rate, small = rates(trial())
+    rate, small = read_rates(trial())
     assert small.rate == 4.1e-05
     assert (rate.item, rate.us, rate.rate, rate.unit) == ("add f32", 12.5, 16.4, "GB/s")
 
@@ -391,7 +391,7 @@ def test_two_reports_beside_each_other(tmp_path: Path) -> None:
     other["steps"][3]["tests"][1]["result"] = "ok"
     other["steps"][4]["evidence"][1] = "add f32: 25.0 us, 8.2 GB/s"
     del other["steps"][5]
-    told = comparison(one, other, Terminal())
+    told = render_comparison(one, other, Terminal())
     rows = [re.sub(" {2,}", "  ", line).strip() for line in told.splitlines()]
     assert "tests  failed in 62 s  failed in 62 s" in rows
     assert "crosscheck  not taken in 62 s  not there" in rows
@@ -399,9 +399,9 @@ def test_two_reports_beside_each_other(tmp_path: Path) -> None:
     assert "kernel  6.8.0  6.9.1" in rows
     assert "timed out after 120 s  ok  core b (gfx1100)" in rows
     assert "add f32  12.5 us  25.0 us  0.50" in rows
-    assert "Tests: the same" in comparison(one, one, Terminal())
+    assert "Tests: the same" in render_comparison(one, one, Terminal())
     places = [tmp_path / "a.html", tmp_path / "b.json"]
-    places[0].write_text(page(one))
+    places[0].write_text(render_page(one))
     places[1].write_text(json.dumps(other))
     assert invoke("trial", "--compare", *places).out == told
 
@@ -521,7 +521,9 @@ def test_the_page_has_the_stages_with_their_limits() -> None:
         r"^\| (\w+) \| (.*) \| (\d+) \|$", (ROOT / "docs/trial.md").read_text(), re.MULTILINE
     )
     assert [(name, float(minutes) * 60) for name, _, minutes in rows] == list(LIMITS.items())
-    shown = {each.name: each.shows for each in stages(Wanted(Path(), spec="the codebase"))}
+    shown = {
+        each.name: each.shows for each in plan_stages(SelftestOptions(Path(), spec="the codebase"))
+    }
     assert {name: shows for name, shows, _ in rows} == shown
 
 
@@ -529,19 +531,22 @@ def test_without_a_word_the_newest_version_is_fetched() -> None:
     makefile = (ROOT / "Makefile").read_text()
     version = re.search(r"^VERSION := (.*)$", makefile, re.MULTILINE)
     assert version is not None
-    assert newest() == f"candle@{version[1]}"
+    assert find_newest_spec() == f"candle@{version[1]}"
 
 
 def test_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from portkit.errors import BusyTreeError
-    from portkit.trial.place import placed
+    from portkit.selftest.work_folder import prepare_folders
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with placed(Wanted(Path()), None) as ready:
+    with prepare_folders(SelftestOptions(Path()), None) as ready:
         assert ready.folder.is_relative_to(tmp_path)
-        with pytest.raises(BusyTreeError, match="another trial works"), placed(ready, None):
+        with (
+            pytest.raises(BusyTreeError, match="another trial works"),
+            prepare_folders(ready, None),
+        ):
             pass
-    with placed(Wanted(Path()), None):
+    with prepare_folders(SelftestOptions(Path()), None):
         pass
 
 

@@ -8,7 +8,7 @@ import pytest
 from browser_support import TOOLS, Browser, find_browser, violations
 from trial_support import trial
 
-from portkit.trial.page import page
+from portkit.selftest.page import render_page
 
 PROGRAM = find_browser()
 pytestmark = pytest.mark.skipif(
@@ -22,7 +22,7 @@ def test_the_page_is_read_on_any_screen(tmp_path: Path) -> None:
     place = tmp_path / "trial.html"
     found = trial()
     found["steps"][3]["evidence"].append("core::a::very_long_name_" * 20)
-    place.write_text(page(found))
+    place.write_text(render_page(found))
     assert PROGRAM is not None
     with Browser(PROGRAM, tmp_path / "profile") as browser:
         for scheme in ("light", "dark"):

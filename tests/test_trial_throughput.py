@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from verify_support import install_cargo, make_ported, make_tree, script, stand_in
 
-from portkit.trial import throughput
-from portkit.verify.device_choice import Chosen, Run
-from portkit.verify.ladder import Outcome, Verdict
+from portkit.selftest import throughput
+from portkit.verify.device_choice import ChosenDevice, DeviceRun
+from portkit.verify.step_runner import Outcome, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,10 +37,10 @@ def taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Outcome, str
     listed = "".join(f"{item}\\n" for item in ITEMS)
     body = f'case "$1" in\n--list) printf "{listed}";;\n{cases}\nesac'
     script(folder / "throughput", body)
-    device = Chosen("the AMD GPU", False, {}, (Run("gfx1100"),))
-    monkeypatch.setattr(throughput, "chosen", lambda tree: device)
+    device = ChosenDevice("the AMD GPU", False, {}, (DeviceRun("gfx1100"),))
+    monkeypatch.setattr(throughput, "choose_device", lambda tree: device)
     monkeypatch.setattr(throughput, "ITEM_SECONDS", 1.0)
-    found = throughput.take_throughput(tree)
+    found = throughput.measure_throughput(tree)
     return found, (tmp_path / "arguments").read_text()
 
 
@@ -61,9 +61,9 @@ def test_an_item_that_goes_wrong_is_one_row(taken: tuple[Outcome, str]) -> None:
 
 
 def test_another_codebase_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throughput, "known", lambda tree: None)
+    monkeypatch.setattr(throughput, "find_operations_directory", lambda tree: None)
     tree = make_tree(make_ported(tmp_path))
-    assert throughput.take_throughput(tree).verdict is Verdict.SKIPPED
+    assert throughput.measure_throughput(tree).verdict is Verdict.SKIPPED
 
 
 def test_the_items_of_the_program_are_told_apart() -> None:

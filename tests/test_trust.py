@@ -17,8 +17,14 @@ from cli_support import PROGRAM, commit, environment, invoke
 from verify_support import install_cargo, make_ported, only, stand_in
 
 from portkit.errors import DiskError, UntrustedTreeError
-from portkit.tree.trust import Said, origin, remember, require, trusted
 from portkit.verify.steps import STEPS
+from portkit.workspace.trust import (
+    ConfirmedBy,
+    describe_origin,
+    find_trust_reason,
+    require_trust,
+    save_confirmation,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,86 +99,86 @@ def test_the_environment_names_folders(
     }.items():
         monkeypatch.setenv("PORTKIT_TRUST", named)
         monkeypatch.chdir(tree)
-        assert bool(trusted(tree)) == good, named
+        assert bool(find_trust_reason(tree)) == good, named
 
 
 def test_a_word_holds_for_the_path_and_the_remote(tree: Path) -> None:
     git(tree, "remote", "add", "origin", "https://me:secret@example.org/a.git")
-    place = remember(tree, Said.ANSWERED)
+    place = save_confirmation(tree, ConfirmedBy.ANSWERED)
     assert "https://example.org/a.git" in place.read_text()
     assert "secret" not in place.read_text()
-    assert "you have said so on 20" in require(tree)
+    assert "you have said so on 20" in require_trust(tree)
     other = tree.parent / "other"
     shutil.copytree(tree, other)
     with pytest.raises(UntrustedTreeError):
-        require(other)
+        require_trust(other)
     git(tree, "remote", "set-url", "origin", "https://example.org/b.git")
     with pytest.raises(UntrustedTreeError):
-        require(tree)
+        require_trust(tree)
     git(tree, "remote", "set-url", "origin", "https://example.org/a.git")
-    assert trusted(tree)
+    assert find_trust_reason(tree)
     place.unlink()  # the word is taken back
-    assert not trusted(tree)
+    assert not find_trust_reason(tree)
 
 
 def test_a_tree_without_a_remote_is_known_by_its_first_commit(tree: Path) -> None:
     first = git(tree, "rev-parse", "HEAD").strip()
-    assert origin(tree) == first
-    remember(tree, Said.FETCHED)
+    assert describe_origin(tree) == first
+    save_confirmation(tree, ConfirmedBy.FETCHED)
     (tree / "b").write_text("b\n")
     commit(tree)
-    assert trusted(tree)
+    assert find_trust_reason(tree)
     shutil.rmtree(tree)
     tree.mkdir()
     (tree / "c").write_text("c\n")
     commit(tree)
-    assert origin(tree) != first
-    assert not trusted(tree)
+    assert describe_origin(tree) != first
+    assert not find_trust_reason(tree)
 
 
 def test_a_tree_without_git_is_known_by_its_path(tmp_path: Path) -> None:
-    assert origin(tmp_path) == ""
-    remember(tmp_path, Said.ANSWERED)
-    assert trusted(tmp_path)
+    assert describe_origin(tmp_path) == ""
+    save_confirmation(tmp_path, ConfirmedBy.ANSWERED)
+    assert find_trust_reason(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"path": 1}', "\0"])
 def test_a_damaged_word_is_none(tree: Path, text: str) -> None:
-    remember(tree, Said.ANSWERED).write_text(text)
-    assert not trusted(tree)
+    save_confirmation(tree, ConfirmedBy.ANSWERED).write_text(text)
+    assert not find_trust_reason(tree)
 
 
 def test_a_word_that_cannot_be_kept(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     with pytest.raises(DiskError, match="cannot be kept in"):
-        remember(tree, Said.ANSWERED)
+        save_confirmation(tree, ConfirmedBy.ANSWERED)
 
 
 def test_a_tree_cannot_speak_for_itself(tree: Path, tmp_path: Path) -> None:
     """What it holds under the names that portkit keeps such words in is not looked at."""
-    shutil.copy(remember(tree, Said.ANSWERED), tmp_path / "word")
+    shutil.copy(save_confirmation(tree, ConfirmedBy.ANSWERED), tmp_path / "word")
     shutil.rmtree(tmp_path / "state")
     for folder in (tree, tree / ".git"):
         shutil.copytree(tmp_path, folder / "state", ignore=lambda *_: ["tree"])
         (folder / "portkit" / "trusted").mkdir(parents=True)
     (tree / "portkit.toml").write_text("trust = true\n")
-    assert not trusted(tree)
+    assert not find_trust_reason(tree)
 
 
 def test_fetch_speaks_for_what_it_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from portkit.cli.consent import made_by_fetch, may_run
+    from portkit.cli.consent import check_consent, trust_fetched_tree
 
     made = tmp_path / "made"
     made.mkdir()
     commit(made)
-    made_by_fetch(made)
-    assert "`portkit fetch` made it on 20" in trusted(made)
-    may_run(made, given=False)
+    trust_fetched_tree(made)
+    assert "`portkit fetch` made it on 20" in find_trust_reason(made)
+    check_consent(made, given=False)
     # A folder that cannot be written to does not spoil the fetch.
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
-    made_by_fetch(made)
+    trust_fetched_tree(made)
     with pytest.raises(UntrustedTreeError):
-        may_run(made, given=False)
+        check_consent(made, given=False)
 
 
 def answered(candle: Path, answer: str, *options: str) -> tuple[int, str]:
@@ -223,7 +229,7 @@ def test_a_yes_at_the_terminal_is_kept(tmp_path: Path, cargo: Path) -> None:
 def test_the_proof_asks_for_a_word_too(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "portkit.proof", "crosscheck", str(candle)],
+        [sys.executable, "-m", "tools.proof", "crosscheck", str(candle)],
         env=environment(),
         capture_output=True,
         text=True,

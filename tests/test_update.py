@@ -10,10 +10,10 @@ from apply_support import git, picture
 from cli_support import LIB, MATMUL, add_file, commit, invoke
 from update_support import BACKEND, BRANCH, COPY, apply, edit, has_edits, make_upstream, replace
 
-from portkit.copying.additions import Mark
-from portkit.tree.trust import Said, remember, trusted
-from portkit.tree.vendor_branch import last_pure_port, pure_port
-from portkit.verify.baseline import default_revision
+from portkit.port.new_files import PortMark
+from portkit.verify.baseline import find_default_revision
+from portkit.workspace.generated_ports import find_last_generated_port, read_generated_port
+from portkit.workspace.trust import ConfirmedBy, find_trust_reason, save_confirmation
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -87,9 +87,9 @@ def test_edits_by_hand_survive(kind: str, tmp_path: Path, request: pytest.Fixtur
     assert git(root, "merge-base", "--is-ancestor", *head, mine) == ""
     assert [port] == hashes(root, BRANCH)
     before, upstream = parents(root, BRANCH)
-    assert pure_port(root, before) is not None
+    assert read_generated_port(root, before) is not None
     assert [upstream] == hashes(root, "upstream")
-    assert default_revision(root, Mark("candle-hip/Cargo.toml")) == upstream
+    assert find_default_revision(root, PortMark("candle-hip/Cargo.toml")) == upstream
     # With the edits taken back it is the port of the new version, file for file.
     git(root, "switch", "--quiet", BRANCH)
     standing = {path: data for path, (_, data) in picture(root).items()}
@@ -281,7 +281,7 @@ def test_what_is_said_to_portkit_stays(tmp_path: Path) -> None:
     # The comment and upstream's change stand side by side: a person brings them together.
     assert done.code == 1
     assert f"{MATMUL}:7" in done.out or f"{MATMUL}:8" in done.out
-    port = last_pure_port(root, BRANCH)
+    port = find_last_generated_port(root, BRANCH)
     assert port is not None
     assert port.gating == "cfg"
     assert "portkit.toml" not in git(root, "ls-tree", "--name-only", BRANCH).split()
@@ -331,10 +331,10 @@ def test_upstream_was_rewritten(fork: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "rewritten does not descend from" in done.err
     assert git(fork, "for-each-ref") == before
     monkeypatch.delenv("PORTKIT_TRUST", raising=False)
-    remember(fork, Said.FETCHED)
+    save_confirmation(fork, ConfirmedBy.FETCHED)
     assert invoke("update", fork, "--to", "rewritten", "--allow-unrelated").code == 0
     assert has_edits(fork)
-    assert trusted(fork)  # as `portkit verify` asks for next
+    assert find_trust_reason(fork)  # as `portkit verify` asks for next
 
 
 def test_a_workspace_below_the_top(tmp_path: Path) -> None:

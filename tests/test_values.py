@@ -8,7 +8,7 @@ import pytest
 from cli_support import invoke
 from tree_support import MANIFEST, crate, scan_of
 
-from portkit.tree.finding import Applicability
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ import pytest
 from apply_support import git
 
 from portkit.errors import DirtyTreeError, DiskError, ToolError
-from portkit.profile.settings import is_own_change
-from portkit.tree.git import check_clean
-from portkit.tree.git_folder import Repository, find_repository
-from portkit.tree.git_program import run_git
+from portkit.profiles.settings import is_decision_change
+from portkit.workspace.git import check_clean
+from portkit.workspace.git_repository import Repository, find_repository
+from portkit.workspace.git_runner import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,12 +50,12 @@ def test_what_a_user_says_to_portkit_may_be_uncommitted(repository: Path, *, sta
     (repository / "src/lib.rs").write_text(f"{KEPT}1 {KEPT}")
     if staged:
         git(repository, "add", ".")
-    check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_decision_change)
     with pytest.raises(DirtyTreeError, match="changes"):
         clean(repository)
     (repository / "src/lib.rs").write_text(f"{KEPT}2\n")
     with pytest.raises(DirtyTreeError, match=r"uncommitted changes \(src/lib.rs\)"):
-        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_decision_change)
 
 
 @pytest.mark.parametrize("name", ["src/portkit.toml", "src/new.rs", "notes/portkit.toml"])
@@ -63,7 +63,7 @@ def test_what_only_looks_like_it_may_not(repository: Path, name: str) -> None:
     (repository / name).parent.mkdir(exist_ok=True)
     (repository / name).write_text(KEPT)
     with pytest.raises(DirtyTreeError, match="uncommitted"):
-        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_decision_change)
 
 
 def test_a_settings_file_that_is_a_link_or_of_another_workspace_is_a_change(
@@ -71,11 +71,13 @@ def test_a_settings_file_that_is_a_link_or_of_another_workspace_is_a_change(
 ) -> None:
     (repository / "portkit.toml").symlink_to("src/lib.rs")
     with pytest.raises(DirtyTreeError, match="uncommitted"):
-        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_decision_change)
     (repository / "portkit.toml").unlink()
     (repository / "portkit.toml").write_text("")
     with pytest.raises(DirtyTreeError, match="uncommitted"):
-        check_clean(repository / "src", allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+        check_clean(
+            repository / "src", allow_dirty=False, allow_no_vcs=False, own=is_decision_change
+        )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
@@ -85,7 +87,7 @@ def test_a_full_disk_is_no_defect_of_the_repository(
     full = tmp_path / "full"
     full.write_text("#!/bin/sh\necho 'fatal: write error: No space left on device' >&2\nexit 128\n")
     full.chmod(0o755)
-    monkeypatch.setattr("portkit.tree.git_program.find_program", lambda _: str(full))
+    monkeypatch.setattr("portkit.workspace.git_runner.find_program", lambda _: str(full))
     with pytest.raises(DiskError, match=r"`git .*` could not write .*: free some space"):
         run_git(repository, "write-tree")
 

@@ -8,16 +8,16 @@ from xml.etree import ElementTree
 import pytest
 from cli_support import invoke, make_candle
 
-from portkit.report.verified_junit import verify_junit
-from portkit.verify import Options, ladder
-from portkit.verify.ladder import (
+from portkit.report.verify_junit import render_verify_junit
+from portkit.verify import Options, step_runner
+from portkit.verify.step_runner import (
     Outcome,
     Result,
     Summary,
     Verdict,
-    failed,
-    passed,
-    skipped,
+    fail_step,
+    pass_step,
+    skip_step,
 )
 
 if TYPE_CHECKING:
@@ -28,22 +28,22 @@ RAN = Outcome(
     Verdict.FAILED,
     ("1 of 3 tests failed", "the other 2 passed"),
     tests=(
-        ladder.Tested("core::add", ON, "ok"),
-        ladder.Tested("core::sort", ON, "panicked: left != right\nat sort.rs:3"),
-        ladder.Tested("core::slow", ON, "ignored"),
+        step_runner.TestResult("core::add", ON, "ok"),
+        step_runner.TestResult("core::sort", ON, "panicked: left != right\nat sort.rs:3"),
+        step_runner.TestResult("core::slow", ON, "ignored"),
     ),
 )
 RESULTS = (
-    Result("format", "clean", passed("no file", left_out=["one <file>"]), 1.25),
-    Result("check", "compiles", skipped("no cargo")),
+    Result("format", "clean", pass_step("no file", left_out=["one <file>"]), 1.25),
+    Result("check", "compiles", skip_step("no cargo")),
     Result("device", "runs", RAN, 2.0, 48),
     Result("kernels", "fit", Outcome(Verdict.NOT_TAKEN, ("the run ended here",))),
-    Result("names", "there", failed("softmax is missing"), 0.0, 47),
+    Result("names", "there", fail_step("softmax is missing"), 0.0, 47),
 )
 
 
 def test_it_has_a_case_for_each_step_and_test() -> None:
-    root = ElementTree.fromstring(verify_junit("candle", Options(), Summary(RESULTS)))
+    root = ElementTree.fromstring(render_verify_junit("candle", Options(), Summary(RESULTS)))
     assert root.get("name") == "portkit verify candle"
     counts = {"tests": "8", "failures": "3", "errors": "1", "skipped": "2"}
     assert {name: root.get(name) for name in counts} == counts

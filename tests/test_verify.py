@@ -28,25 +28,33 @@ from verify_support import (
 )
 
 from portkit.errors import ToolError, VerificationError
+from portkit.report.run_display import CargoProgress
 from portkit.report.terminal import Terminal
-from portkit.report.verified import step_lines
-from portkit.report.watching import Crates
+from portkit.report.verify_report import render_step
 from portkit.verify import (
     STEPS,
-    BadOptionError,
+    InvalidOptionError,
     Options,
+    PortedTree,
     Result,
     Shard,
     Step,
-    Tree,
     Verdict,
-    climb,
     parse_shard,
-    part_of,
+    run_steps,
+    select_steps,
     verify_tree,
 )
-from portkit.verify.ladder import LEFT_OUT, Outcome, Summary, failed, inapplicable, passed, skipped
 from portkit.verify.options import parse_archs
+from portkit.verify.step_runner import (
+    LEFT_OUT,
+    Outcome,
+    Summary,
+    fail_step,
+    mark_inapplicable,
+    pass_step,
+    skip_step,
+)
 
 
 class Silent:
@@ -69,7 +77,7 @@ class Silent:
 
 
 @pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PortedTree:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return make_tree(make_candle(tmp_path / "candle"))
 
@@ -82,9 +90,9 @@ def cargo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # --- the ladder --------------------------------------------------------------------------------
 
 OUTCOMES = {
-    Verdict.PASSED: passed("good"),
-    Verdict.FAILED: failed("bad"),
-    Verdict.SKIPPED: skipped("no GPU"),
+    Verdict.PASSED: pass_step("good"),
+    Verdict.FAILED: fail_step("bad"),
+    Verdict.SKIPPED: skip_step("no GPU"),
 }
 
 
@@ -95,12 +103,12 @@ def steps_that(*verdicts: Verdict) -> tuple[Step, ...]:
     )
 
 
-def taken(tree: Tree, *verdicts: Verdict) -> Summary:
-    return climb(steps_that(*verdicts), tree, Silent())
+def taken(tree: PortedTree, *verdicts: Verdict) -> Summary:
+    return run_steps(steps_that(*verdicts), tree, Silent())
 
 
 def raising(error: BaseException) -> Step:
-    def take(tree: Tree) -> Outcome:
+    def take(tree: PortedTree) -> Outcome:
         raise error
 
     return Step("one", "x", 60, take)
@@ -151,7 +159,7 @@ def test_a_tree_that_cannot_be_ported_is_not_sent_to_apply(tmp_path: Path) -> No
     assert "Next: `portkit apply" not in scanned
 
 
-def test_the_ladder_ends_at_the_first_failure(tree: Tree) -> None:
+def test_the_ladder_ends_at_the_first_failure(tree: PortedTree) -> None:
     summary = taken(tree, Verdict.PASSED, Verdict.FAILED, Verdict.PASSED)
     assert [r.verdict for r in summary.results] == ["passed", "failed", "not taken"]
     assert summary.results[2].evidence == ("step1 failed",)
@@ -159,43 +167,43 @@ def test_the_ladder_ends_at_the_first_failure(tree: Tree) -> None:
     assert summary.sentence("here").startswith("here does not pass step1:")
 
 
-def test_the_ladder_may_go_on_after_a_failure(tree: Tree) -> None:
-    tree = Tree(tree.scan, Options(keep_going=True), tree.say)
+def test_the_ladder_may_go_on_after_a_failure(tree: PortedTree) -> None:
+    tree = PortedTree(tree.scan, Options(keep_going=True), tree.say)
     summary = taken(tree, Verdict.FAILED, Verdict.PASSED, Verdict.FAILED)
     assert [r.verdict for r in summary.results] == ["failed", "passed", "failed"]
     assert summary.exit_code == 60
     assert summary.sentence("here").startswith("here does not pass step0 and step2:")
 
 
-def test_what_is_skipped_does_not_end_the_ladder(tree: Tree) -> None:
+def test_what_is_skipped_does_not_end_the_ladder(tree: PortedTree) -> None:
     summary = taken(tree, Verdict.SKIPPED, Verdict.PASSED)
     assert [r.verdict for r in summary.results] == ["skipped", "passed"]
     assert (summary.verdict, summary.exit_code, summary.sentence("here")) == ("passed", 0, "")
     assert summary.left_out == ("step0: no GPU",)
 
 
-def test_nothing_but_skipped_is_no_success(tree: Tree) -> None:
+def test_nothing_but_skipped_is_no_success(tree: PortedTree) -> None:
     assert taken(tree, Verdict.SKIPPED, Verdict.SKIPPED).verdict is Verdict.SKIPPED
 
 
-def test_what_a_codebase_has_nothing_for_is_not_left_out(tree: Tree) -> None:
-    tree = Tree(tree.scan, Options(no_skip=True), tree.say)
+def test_what_a_codebase_has_nothing_for_is_not_left_out(tree: PortedTree) -> None:
+    tree = PortedTree(tree.scan, Options(no_skip=True), tree.say)
     steps = [
-        Step("first", "x", 60, lambda tree: inapplicable("it has no kernels")),
-        Step("last", "x", 61, lambda tree: passed("good")),
+        Step("first", "x", 60, lambda tree: mark_inapplicable("it has no kernels")),
+        Step("last", "x", 61, lambda tree: pass_step("good")),
     ]
-    summary = climb(steps, tree, Silent())
+    summary = run_steps(steps, tree, Silent())
     assert [r.verdict for r in summary.results] == ["skipped", "passed"]
     assert (summary.verdict, summary.exit_code, summary.left_out) == ("passed", 0, ())
 
 
-def test_the_user_may_want_everything_to_be_looked_at(tree: Tree) -> None:
-    tree = Tree(tree.scan, Options(no_skip=True), tree.say)
+def test_the_user_may_want_everything_to_be_looked_at(tree: PortedTree) -> None:
+    tree = PortedTree(tree.scan, Options(no_skip=True), tree.say)
     summary = taken(tree, Verdict.SKIPPED, Verdict.PASSED)
     assert (summary.verdict, summary.exit_code) == ("failed", 49)
     assert "step0: no GPU" in summary.sentence("here")
-    partly = Step("part", "x", 60, lambda tree: passed("good", left_out=["cuda: no nvcc"]))
-    summary = climb([partly], tree, Silent())
+    partly = Step("part", "x", 60, lambda tree: pass_step("good", left_out=["cuda: no nvcc"]))
+    summary = run_steps([partly], tree, Silent())
     assert (summary.exit_code, summary.left_out) == (49, ("part: cuda: no nvcc",))
 
 
@@ -210,19 +218,21 @@ def test_the_user_may_want_everything_to_be_looked_at(tree: Tree) -> None:
     ],
 )
 def test_an_error_is_a_failure_of_its_step(
-    tree: Tree, error: Exception, code: int, said: str
+    tree: PortedTree, error: Exception, code: int, said: str
 ) -> None:
     watch = Silent()
-    (result,) = climb([raising(error)], tree, watch).results
+    (result,) = run_steps([raising(error)], tree, watch).results
     assert (result.verdict, result.code) == (Verdict.FAILED, code)
     assert result.evidence[0].startswith(said)
     assert watch.heard == ["starts", "begins one", "failed one"]
 
 
 @pytest.mark.parametrize(("signal", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
-def test_an_interruption_ends_the_ladder(tree: Tree, signal: BaseException, code: int) -> None:
-    tree = Tree(tree.scan, Options(keep_going=True), tree.say)
-    summary = climb([raising(signal), *steps_that(Verdict.PASSED)], tree, Silent())
+def test_an_interruption_ends_the_ladder(
+    tree: PortedTree, signal: BaseException, code: int
+) -> None:
+    tree = PortedTree(tree.scan, Options(keep_going=True), tree.say)
+    summary = run_steps([raising(signal), *steps_that(Verdict.PASSED)], tree, Silent())
     assert [r.verdict for r in summary.results] == ["interrupted", "not taken"]
     assert (summary.verdict, summary.exit_code) == ("interrupted", code)
 
@@ -243,34 +253,34 @@ LADDER = ["format", "coverage", "parity", "check", "lint", "regress"]
     ],
 )
 def test_a_part_of_the_ladder(options: Options, wanted: list[str]) -> None:
-    found = [step.name for step in part_of(STEPS, options)]
+    found = [step.name for step in select_steps(STEPS, options)]
     assert [name for name in found if name in LADDER] == wanted
     assert not options.until or found[-1] == wanted[-1]
     assert not options.only or found == wanted
 
 
 def test_a_shard_without_a_step_is_refused() -> None:
-    with pytest.raises(BadOptionError, match=r"shard 2/3 has no part in format and check"):
-        part_of(STEPS, Options(only=("format", "check"), shard=Shard(2, 3)))
+    with pytest.raises(InvalidOptionError, match=r"shard 2/3 has no part in format and check"):
+        select_steps(STEPS, Options(only=("format", "check"), shard=Shard(2, 3)))
 
 
 def test_of_what_passed_only_the_beginning_is_shown() -> None:
     lines = [f"line {number}" for number in range(9)]
     for outcome, shown in (
-        (passed(*lines[:7], left_out=["nvcc"]), [*lines[:7], "left out: nvcc"]),
+        (pass_step(*lines[:7], left_out=["nvcc"]), [*lines[:7], "left out: nvcc"]),
         (
-            passed(*lines, left_out=["nvcc"]),
+            pass_step(*lines, left_out=["nvcc"]),
             [*lines[:6], "and 3 lines more, which --json and --junit write", "left out: nvcc"],
         ),
-        (failed(*lines), lines),
+        (fail_step(*lines), lines),
     ):
         result = Result("names", "there", outcome, 1.0)
-        assert [line.strip() for line in step_lines(result, Terminal())][1:] == shown
+        assert [line.strip() for line in render_step(result, Terminal())][1:] == shown
 
 
 def test_a_step_that_comes_too_late_is_refused() -> None:
-    with pytest.raises(BadOptionError, match=r"lint comes after format, until which"):
-        part_of(STEPS, Options(only=("lint",), until="format"))
+    with pytest.raises(InvalidOptionError, match=r"lint comes after format, until which"):
+        select_steps(STEPS, Options(only=("lint",), until="format"))
 
 
 @pytest.mark.parametrize("name", ["gfx1100", "gfx90a", "gfx906", "gfx9-4-generic", "gfx11-generic"])
@@ -280,7 +290,7 @@ def test_an_architecture_is_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gfx1", "gfx9999", "foo", "gfx1100x", "sm_80"])
 def test_what_is_no_architecture(name: str) -> None:
-    with pytest.raises(BadOptionError, match="is no architecture: write one such as gfx1100"):
+    with pytest.raises(InvalidOptionError, match="is no architecture: write one such as gfx1100"):
         parse_archs([name])
 
 
@@ -300,7 +310,7 @@ def test_a_shard_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "-1/3", "1 /3"])
 def test_what_is_no_shard(text: str) -> None:
-    with pytest.raises(BadOptionError, match="is no shard: write I/N"):
+    with pytest.raises(InvalidOptionError, match="is no shard: write I/N"):
         parse_shard(text)
 
 
@@ -615,8 +625,8 @@ def test_of_lines_that_name_crate_after_crate_few_are_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr("portkit.report.watching.time.monotonic", lambda: clock[0])
-    crates = Crates()
+    monkeypatch.setattr("portkit.report.run_display.time.monotonic", lambda: clock[0])
+    crates = CargoProgress()
 
     def shown(text: str, seconds: float = 1.0) -> str:
         clock[0] += seconds
@@ -637,11 +647,11 @@ def test_of_lines_that_name_crate_after_crate_few_are_shown(
     assert crates.told("   Compiling other v0.2.0", each=True).endswith("(crate 2)")
 
 
-def test_steps_and_lines_are_told_in_their_order(tree: Tree) -> None:
+def test_steps_and_lines_are_told_in_their_order(tree: PortedTree) -> None:
     watch = Silent()
-    tree = Tree(tree.scan, tree.options, watch.line)
-    said = Step("one", "x", 60, lambda tree: tree.say("hello") or passed("good"))  # type: ignore[func-returns-value]
-    climb([said, *steps_that(Verdict.FAILED, Verdict.PASSED)], tree, watch)
+    tree = PortedTree(tree.scan, tree.options, watch.line)
+    said = Step("one", "x", 60, lambda tree: tree.say("hello") or pass_step("good"))  # type: ignore[func-returns-value]
+    run_steps([said, *steps_that(Verdict.FAILED, Verdict.PASSED)], tree, watch)
     assert watch.heard == [
         *("starts", "begins one", "hello", "passed one"),
         *("begins step0", "failed step0", "not taken step1"),
@@ -654,10 +664,10 @@ def test_the_document_of_a_defect(tmp_path: Path, cargo: Path) -> None:
     code = (
         "import portkit.verify.coverage as c, sys\n"
         "c.Status = None\n"
-        "from portkit.cli import program\n"
+        "from portkit.cli import load_program\n"
         f"sys.argv = ['portkit', 'verify', {str(candle)!r}, '--keep-going', '--only', 'coverage',"
         " '--only', 'parity', '--json', '-']\n"
-        "program()()"
+        "load_program()()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

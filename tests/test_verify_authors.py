@@ -8,10 +8,17 @@ import pytest
 from cli_support import LIB, add_file, commit, invoke, make_candle
 from verify_support import install_cargo, make_ported, make_tree, script, verify
 
-from portkit.lang.source import Source
-from portkit.tree.finding import Edit
-from portkit.verify.authors import Author, aligned, attributed, authors_of, expected, symbols
-from portkit.verify.diagnostics import Diagnostic, from_cargo, from_clang, readable
+from portkit.syntax.source_file import SourceFile
+from portkit.verify.blame import (
+    Author,
+    align_authors,
+    attribute_diagnostics,
+    attribute_edited_lines,
+    find_authors,
+    list_symbols,
+)
+from portkit.verify.diagnostics import Diagnostic, parse_cargo, parse_clang, render_cargo_line
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +53,7 @@ BEFORE = b"one\ntwo\nthree\n"
 def test_the_authors_of_the_lines_of_an_edited_file(
     edits: list[tuple[Edit, Author]], text: str, rules: list[str]
 ) -> None:
-    lines = expected(BEFORE, edits)
+    lines = attribute_edited_lines(BEFORE, edits)
     assert "\n".join(line for line, _ in lines) == text
     assert names([author for _, author in lines]) == rules
 
@@ -73,7 +80,7 @@ WRITTEN = [("fn f() {", None), ("    a(b, c);", A), ("    d();", None), ("}", No
     ],
 )
 def test_lines_keep_their_authors_when_the_file_changes(now: str, rules: list[str]) -> None:
-    assert names(aligned(WRITTEN, now.encode())) == rules
+    assert names(align_authors(WRITTEN, now.encode())) == rules
 
 
 def test_the_items_of_a_file() -> None:
@@ -92,7 +99,7 @@ mod inner {
     fn g() {}
 }
 """
-    assert symbols(Source("a.rs", text)) == [
+    assert list_symbols(SourceFile("a.rs", text)) == [
         ("alone", 3, 6),
         ("Map1 for Elu", 8, 10),
         ("inner", 11, 13),
@@ -111,7 +118,7 @@ def ported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_line_that_differs_from_the_tree_before_has_an_author(ported: Path) -> None:
-    authors = authors_of(make_tree(ported))
+    authors = find_authors(make_tree(ported))
     text = (ported / LIB).read_text().splitlines()
     found = {
         line.strip(): author.rule
@@ -126,7 +133,7 @@ def test_each_line_that_differs_from_the_tree_before_has_an_author(ported: Path)
 
 
 def test_a_file_that_the_port_adds_has_one(ported: Path) -> None:
-    author = authors_of(make_tree(ported)).of("candle-hip/src/lib.rs", 1)
+    author = find_authors(make_tree(ported)).of("candle-hip/src/lib.rs", 1)
     assert author is not None
     assert author.rule == "PK103"
 
@@ -135,12 +142,12 @@ def test_a_file_that_the_port_adds_has_one(ported: Path) -> None:
     ("path", "line"), [(LIB, 0), (LIB, 10_000), ("no/such.rs", 1), ("candle-core/src/other.rs", 1)]
 )
 def test_other_lines_have_none(ported: Path, path: str, line: int) -> None:
-    assert authors_of(make_tree(ported)).of(path, line) is None
+    assert find_authors(make_tree(ported)).of(path, line) is None
 
 
 def test_the_port_s_own_comes_first_and_errors_before_warnings(ported: Path) -> None:
     arm = 1 + (ported / LIB).read_text().splitlines().index('            Self::Rocm(_) => "rocm",')
-    found = attributed(
+    found = attribute_diagnostics(
         make_tree(ported),
         [
             Diagnostic("warning", "", "w", LIB, arm),
@@ -158,7 +165,7 @@ def test_without_a_baseline_they_come_back_as_they_are(
     candle = make_candle(tmp_path / "candle", repository=False)
     said: list[str] = []
     one = Diagnostic("error", "", "e", LIB, 1)
-    assert attributed(make_tree(candle, said.append), [one]) == (one,)
+    assert attribute_diagnostics(make_tree(candle, said.append), [one]) == (one,)
     assert said[-1].startswith("the lines cannot be traced to their rules: there is no baseline")
 
 
@@ -225,7 +232,9 @@ def test_a_line_of_a_kernel_leads_to_its_rule_and_to_the_cuda_source(
     plain = next(n for n, text in enumerate(lines, 1) if "float y" in text)
     written = f"affine.hip:{shuffle}:5: error: a\naffine.hip:{plain}:5: error: b\n"
     written += f"affine.hip:{header}:5: error: c\nhipx.h:1:1: error: d\n"
-    found = attributed(make_tree(candle), from_clang(written, "candle-rocm-kernels/src"))
+    found = attribute_diagnostics(
+        make_tree(candle), parse_clang(written, "candle-rocm-kernels/src")
+    )
     by_message = {d.message: (d.rule[:2], d.origin.split(" ")[0]) for d in found}
     assert by_message == {
         "a": ("PH", "candle-kernels/src/affine.cu:5"),
@@ -251,7 +260,7 @@ affine.hip:40:13: warning: unused variable 'y' [-Wunused-variable]
 inner/b.hip:3: fatal error: too many errors
 1 error generated when compiling for gfx1100.
 """
-    assert from_clang(written, "k/src") == (
+    assert parse_clang(written, "k/src") == (
         Diagnostic("error", "", "use of undeclared identifier 'x'", "k/src/hip_utils.h", 12, 5),
         Diagnostic(
             "warning", "", "unused variable 'y' [-Wunused-variable]", "k/src/affine.hip", 40, 13
@@ -263,7 +272,7 @@ inner/b.hip:3: fatal error: too many errors
 
 def test_cargo_s_other_lines_are_passed_over(tmp_path: Path) -> None:
     lines = ["", "{", "{}", '{"reason": "build-finished"}', "warning: x", '["reason"]']
-    assert from_cargo(lines, tmp_path) == {}
+    assert parse_cargo(lines, tmp_path) == {}
 
 
 @pytest.mark.parametrize(
@@ -276,4 +285,4 @@ def test_cargo_s_other_lines_are_passed_over(tmp_path: Path) -> None:
     ],
 )
 def test_messages_are_shown_as_a_person_reads_them(line: str, shown: str) -> None:
-    assert readable(line) == shown
+    assert render_cargo_line(line) == shown

@@ -36,14 +36,14 @@ from verify_support import (
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
-from portkit.profile.profile import load_codebase, parse_codebase
-from portkit.verify.cargo_features import asking
-from portkit.verify.check import cargo_errors
+from portkit.profiles.profile import load_codebase, parse_codebase
+from portkit.verify.cargo_features import select_features
 from portkit.verify.diagnostics import Diagnostic
-from portkit.verify.lint import fresh
-from portkit.verify.regress import worse
+from portkit.verify.lint import find_new_lints
+from portkit.verify.regressions import find_regressions
 from portkit.verify.settings import Settings, load_settings
-from portkit.verify.testing import memory_limit, unpacked
+from portkit.verify.test_binaries import limit_memory, unpack_results
+from portkit.verify.type_check import parse_cargo_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,7 +236,7 @@ error: package `x` cannot be built
   --> Cargo.toml:3:1
 error: no matching package
 """
-    assert cargo_errors(written.splitlines()) == [
+    assert parse_cargo_errors(written.splitlines()) == [
         "error: package `x` cannot be built (Cargo.toml:3:1)",
         "error: no matching package",
     ]
@@ -306,7 +306,9 @@ def test_the_last_of_a_kind_is_new() -> None:
         Diagnostic("warning", "x", text, "a.rs", line)
         for text, line in (("same", 1), ("same", 2), ("other", 3))
     )
-    assert fresh([first, second, other], [Diagnostic("warning", "x", "same", "b.rs", 9)]) == [
+    assert find_new_lints(
+        [first, second, other], [Diagnostic("warning", "x", "same", "b.rs", 9)]
+    ) == [
         second,
         other,
     ]
@@ -579,11 +581,11 @@ def test_a_test_runs_as_cargo_would_run_it(tmp_path: Path, cargo: Path) -> None:
 def test_what_is_worse_than_before(
     before: list[list[object]], after: list[list[object]], lost: list[str]
 ) -> None:
-    assert worse(unpacked(before), unpacked(after)) == lost
+    assert find_regressions(unpack_results(before), unpack_results(after)) == lost
 
 
 def test_memory_of_tests_is_limited_below_that_of_the_machine() -> None:
-    limit = memory_limit()
+    limit = limit_memory()
     assert limit is not None
     assert 0 < limit < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
@@ -773,16 +775,19 @@ def test_cuda_is_off_where_a_default_turns_it_on(tmp_path: Path) -> None:
     """With CUDA on by default each build would ask for nvcc, that of the port included."""
     candle = make_candle(tmp_path / "candle")
     tree = make_tree(candle)
-    assert (asking(tree), asking(tree, "rocm")) == (("--features=",), ("--features=rocm",))
+    assert (select_features(tree), select_features(tree, "rocm")) == (
+        ("--features=",),
+        ("--features=rocm",),
+    )
     manifest = candle / "candle-core" / "Cargo.toml"
     features = 'default = ["gpu", "fast", "dep:rand"]\ngpu = ["cuda"]\nfast = []\n'
     text = manifest.read_text()
     assert text.count("default = []\n") == 1
     manifest.write_text(text.replace("default = []\n", features))
     tree = make_tree(candle)
-    assert asking(tree) == ("--no-default-features", "--features=candle-core/fast")
-    both = asking(tree, "rocm", "cuda")
+    assert select_features(tree) == ("--no-default-features", "--features=candle-core/fast")
+    both = select_features(tree, "rocm", "cuda")
     assert both == ("--no-default-features", "--features=rocm,cuda,candle-core/fast")
-    assert asking(tree, "rocm", among=("another",)) == ("--features=rocm",)
+    assert select_features(tree, "rocm", among=("another",)) == ("--features=rocm",)
     other = make_tree(candle, packages=("another",))
-    assert asking(other, "rocm") == ("--features=rocm",)
+    assert select_features(other, "rocm") == ("--features=rocm",)

@@ -12,19 +12,19 @@ from verify_support import artifact, binary, install_cargo, make_ported, make_tr
 
 from portkit.device.toolkit import Toolkit
 from portkit.errors import ToolError
-from portkit.verify import BadOptionError, device_choice
-from portkit.verify.device import Done
-from portkit.verify.device_choice import Run
-from portkit.verify.device_report import Seen, seen_in, unpacked
+from portkit.verify import InvalidOptionError, device_choice
+from portkit.verify.device import TestRun
+from portkit.verify.device_choice import DeviceRun
+from portkit.verify.device_log import DeviceLog, read_logs, unpack_log
 from portkit.verify.device_table import (
-    calls_of,
-    counterpart,
-    device_table,
-    without_counterpart,
-    words_of,
+    find_called_tests,
+    find_original_test,
+    find_uncopied_tests,
+    list_words,
+    render_device_table,
 )
-from portkit.verify.failures import essences
 from portkit.verify.options import DEVICES, parse_waves
+from portkit.verify.test_failures import summarize_failures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ class Machine:
         self.log = tmp_path / "log"
         self.ran = tmp_path / "ran"
         monkeypatch.setattr(device_choice, "build_toolkit", lambda: Toolkit(tmp_path / "device"))
-        monkeypatch.setattr(device_choice, "toolkit_key", lambda: "key")
+        monkeypatch.setattr(device_choice, "compute_toolkit_key", lambda: "key")
         self.reports(report({"affine_f32": 3, "affine_f64": 0}))
         self.tests(a_rocm="ok", b="ok")
 
@@ -276,7 +276,7 @@ def test_the_two_wavefronts_do_the_work_of_streams_at_other_times(
 
 
 def test_without_a_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_choice, "missing_gpu", lambda tree: "there is no AMD GPU")
+    monkeypatch.setattr(device_choice, "explain_missing_gpu", lambda tree: "there is no AMD GPU")
     found = machine.step("--device", "gpu")
     assert (found["verdict"], found["evidence"]) == ("skipped", ["there is no AMD GPU"])
     found = machine.step()
@@ -284,8 +284,8 @@ def test_without_a_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_on_a_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_choice, "missing_gpu", lambda tree: "")
-    monkeypatch.setattr(device_choice, "_architectures", lambda: "gfx1100")
+    monkeypatch.setattr(device_choice, "explain_missing_gpu", lambda tree: "")
+    monkeypatch.setattr(device_choice, "_list_driver_architectures", lambda: "gfx1100")
     monkeypatch.delenv("HIPCC", raising=False)
     found = machine.step("--device", "gpu")
     assert found["evidence"] == ["2 tests pass on the AMD GPU (gfx1100), 1 of them rocm's own"]
@@ -301,10 +301,13 @@ def test_on_a_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_why_there_is_no_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = make_tree(machine.candle)
     driver = machine.folder / "kfd"
-    assert device_choice.missing_gpu(tree, driver) == f"there is no AMD GPU: {driver} is not there"
+    assert (
+        device_choice.explain_missing_gpu(tree, driver)
+        == f"there is no AMD GPU: {driver} is not there"
+    )
     driver.touch()
     monkeypatch.setenv("ROCM_PATH", str(machine.folder))
-    said = device_choice.missing_gpu(make_tree(machine.candle), driver)
+    said = device_choice.explain_missing_gpu(make_tree(machine.candle), driver)
     assert said.startswith("the HIP runtime (libamdhip64.so) cannot be loaded")
 
 
@@ -314,7 +317,7 @@ def test_why_there_is_no_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) 
 def test_wavefronts() -> None:
     assert parse_waves(()) == (32,)
     assert parse_waves(("64", "32", "64")) == (32, 64)
-    with pytest.raises(BadOptionError, match="'48' is no wavefront"):
+    with pytest.raises(InvalidOptionError, match="'48' is no wavefront"):
         parse_waves(("48",))
     done = invoke("verify", ".", "--wave", "48")
     assert (done.code, "it has 32 or 64 lanes" in done.err) == (2, True)
@@ -330,11 +333,11 @@ def test_reports_are_added_up(tmp_path: Path) -> None:
     add_file(tmp_path, "1.json", report({"a": 2, "b": 0, "c": 0}, ("race", 1, "x")).encode())
     add_file(tmp_path, "2.json", report({"b": 1}, ("race", 2, "x")).encode())
     add_file(tmp_path, "3.json", b'{"arch":')
-    seen = seen_in(tmp_path)
+    seen = read_logs(tmp_path)
     assert (seen.launches, seen.never_launched) == ({"a": 2, "b": 1, "c": 0}, ("c",))
     assert (seen.threads, seen.defects) == (128, {"race: x": 3})
-    assert unpacked(json.loads(json.dumps(seen.packed()))) == seen
-    assert seen_in(tmp_path / "nothing").launches == {}
+    assert unpack_log(json.loads(json.dumps(seen.packed()))) == seen
+    assert read_logs(tmp_path / "nothing").launches == {}
 
 
 OUTPUT = """\
@@ -369,7 +372,7 @@ failures:
 
 
 def test_the_essence_of_a_failure() -> None:
-    found = essences(OUTPUT.replace("LONG", "x" * 500).splitlines())
+    found = summarize_failures(OUTPUT.replace("LONG", "x" * 500).splitlines())
     assert found["wrong"] == (
         "assertion `left == right` failed; left: 1; right: 2, at tests/bad.rs:8:5"
     )
@@ -382,17 +385,19 @@ def test_the_essence_of_a_failure() -> None:
 
 
 def test_the_table_of_tests() -> None:
-    def done(on: str, seen: Seen, **results: str) -> Done:
+    def done(on: str, seen: DeviceLog, **results: str) -> TestRun:
         pairs = Counter({(f"t tests/t.rs {name}", result): 1 for name, result in results.items()})
-        return Done(Run(on), pairs, seen)
+        return TestRun(DeviceRun(on), pairs, seen)
 
     runs = (
-        done("wave 32", Seen(Counter(k=2, other=0)), add_rocm="ok", b="ok"),
-        done("wave 64", Seen(Counter(k=0, other=0)), add_rocm="FAILED (a | b)", b="ignored"),
+        done("wave 32", DeviceLog(Counter(k=2, other=0)), add_rocm="ok", b="ok"),
+        done("wave 64", DeviceLog(Counter(k=0, other=0)), add_rocm="FAILED (a | b)", b="ignored"),
     )
-    text = device_table("candle 1", "Today.", runs, "rocm", {"t tests/t.rs add_rocm": "add_gpu"})
+    text = render_device_table(
+        "candle 1", "Today.", runs, "rocm", {"t tests/t.rs add_rocm": "add_gpu"}
+    )
     assert "- `t tests/t.rs add_rocm`: the reason is not known." in text
-    text = device_table(
+    text = render_device_table(
         "candle 1",
         "Today.",
         runs,
@@ -426,17 +431,19 @@ def test_the_table_of_tests() -> None:
 
 
 def test_the_test_that_a_test_is_the_copy_of() -> None:
-    words = words_of(["test_device!(add, add_cpu, add_gpu, add_rocm);", "fn cuda_basics() {}"])
-    calls = calls_of(
+    words = list_words(["test_device!(add, add_cpu, add_gpu, add_rocm);", "fn cuda_basics() {}"])
+    calls = find_called_tests(
         ["test_device!(mul, mul_cpu, mul_on_gpu);", "other!(sub, x); f!(a, b_gpu, c_gpu)"]
     )
     assert calls == {"mul": "mul_on_gpu"}
-    assert counterpart("t tests/t.rs add_rocm", "rocm", words, calls) == "add_gpu"
-    assert counterpart("lib src/lib.rs a::rocm_basics", "rocm", words, calls) == "cuda_basics"
-    assert counterpart("t tests/t.rs rocm_add", "rocm", words | {"add"}, calls) == "add"
-    assert counterpart("t tests/t.rs sub_rocm", "rocm", words, calls) == ""
-    assert counterpart("t tests/t.rs mul::rocm", "rocm", words, calls) == "mul_on_gpu"
-    assert counterpart("t tests/t.rs sub::rocm", "rocm", words, calls) == ""
+    assert find_original_test("t tests/t.rs add_rocm", "rocm", words, calls) == "add_gpu"
+    assert (
+        find_original_test("lib src/lib.rs a::rocm_basics", "rocm", words, calls) == "cuda_basics"
+    )
+    assert find_original_test("t tests/t.rs rocm_add", "rocm", words | {"add"}, calls) == "add"
+    assert find_original_test("t tests/t.rs sub_rocm", "rocm", words, calls) == ""
+    assert find_original_test("t tests/t.rs mul::rocm", "rocm", words, calls) == "mul_on_gpu"
+    assert find_original_test("t tests/t.rs sub::rocm", "rocm", words, calls) == ""
 
 
 def test_tests_without_a_copy() -> None:
@@ -447,8 +454,8 @@ def test_tests_without_a_copy() -> None:
         "#[test]\n#[ignore]\nfn cuda_basics() {}\n#[test]\nfn rocm_basics() {}",
         "#[test]\nfn cuda_only() {}",
     ]
-    assert without_counterpart(texts, "rocm", ()) == ["cuda_only", "sub_gpu"]
-    assert without_counterpart(texts, "rocm", ["sub_gpu"]) == ["cuda_only"]
+    assert find_uncopied_tests(texts, "rocm", ()) == ["cuda_only", "sub_gpu"]
+    assert find_uncopied_tests(texts, "rocm", ["sub_gpu"]) == ["cuda_only"]
 
 
 # --- a command of the user's -------------------------------------------------------------------

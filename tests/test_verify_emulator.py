@@ -17,9 +17,9 @@ from verify_support import script
 
 from portkit.doctor.machine import Machine as View
 from portkit.errors import ToolError
-from portkit.proof.__main__ import main
 from portkit.verify.emulator import find_emulator
 from portkit.verify.options import EMULATED, Options
+from tools.proof.__main__ import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -304,7 +304,7 @@ def test_a_rocm_without_rocblas(emulated: Emulated) -> None:
 
 def test_without_hipcc(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIPCC", "/no/such/hipcc")
-    monkeypatch.setattr("portkit.doctor.rocm.DEFAULT", "/no/such")
+    monkeypatch.setattr("portkit.doctor.rocm_components.DEFAULT", "/no/such")
     assert skipped(machine).startswith(("hipcc is not found", "no HIP runtime"))
 
 

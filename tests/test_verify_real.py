@@ -10,8 +10,8 @@ import pytest
 from cli_support import LIB, add_file, invoke, make_candle
 from verify_support import make_tree, step, verify
 
-from portkit.verify import testing
-from portkit.verify.check import check
+from portkit.verify import test_binaries
+from portkit.verify.type_check import check
 
 pytestmark = pytest.mark.real
 
@@ -123,11 +123,11 @@ fn knows_where_it_runs() {
 def test_each_test_has_a_result_whatever_the_others_do(
     candle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.verify.testing.memory_limit", lambda: 1 << 29)
+    monkeypatch.setattr("portkit.verify.test_binaries.limit_memory", lambda: 1 << 29)
     add_file(candle, "candle-core/tests/bad.rs", BAD_TESTS)
     tree = make_tree(candle, test_seconds=10)
-    (binary,) = testing.built(tree, "--test", "bad")
-    results = testing.tested(tree, binary)
+    (binary,) = test_binaries.build_binaries(tree, "--test", "bad")
+    results = test_binaries.test_binary(tree, binary)
     found = {name.removeprefix("bad tests/bad.rs "): result for name, result in results}
     assert found == {
         "good": "ok",

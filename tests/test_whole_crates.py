@@ -17,7 +17,7 @@ import pytest
 from cli_support import add_file, commit, invoke
 from tree_support import port_of
 
-from portkit.copying.whole_crates import whole_crates
+from portkit.port.whole_crates import find_whole_crates
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -344,7 +344,7 @@ def test_init_says_what_is_derived(tmp_path: Path) -> None:
 def whole_of(tree: dict[str, str]) -> dict[str, str]:
     """Return the crates of a tree that are CUDA's as a whole, each with its counterpart."""
     job = port_of({path: text.encode() for path, text in tree.items()})
-    return {w.name: w.copy for w in whole_crates(job.workspace, job.vendor, job.codebase)}
+    return {w.name: w.copy for w in find_whole_crates(job.workspace, job.vendor, job.codebase)}
 
 
 SERVE = {

@@ -18,8 +18,8 @@ from cli_support import invoke
 from workflow_support import OURS as ACTION_OURS
 from workflow_support import ROOT, read_workflow
 
-from portkit.pages.workflows import PAGE, page
 from portkit.verify import STEPS, parse_shard
+from tools.pages.workflows import PAGE, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ _EXPRESSION = re.compile(r"\$\{\{ ([\w.-]+(?:\([^)]*\))?) \}\}")
 
 
 def test_the_page_shows_the_workflows_themselves() -> None:
-    """Run `python -m portkit.pages.workflows` where this fails."""
+    """Run `python -m tools.pages.workflows` where this fails."""
     shown = page(ROOT)
     assert (ROOT / PAGE).read_text() == shown
     for name in ("portkit", "upstream", "follow"):

@@ -34,4 +34,4 @@ aimed = "3"
 )
 def test_the_version_is_the_first_that_a_table_names(crate: str, version: str) -> None:
     workspace = workspace_of({"Cargo.toml": ROOT, "a/Cargo.toml": MEMBER})
-    assert workspace.requirement(crate) == version
+    assert workspace.find_requirement(crate) == version

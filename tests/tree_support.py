@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from portkit.codebases.directory import Directory
-from portkit.copying.foreign import with_foreign
-from portkit.copying.spelling import spelt
-from portkit.lang.source import Source
-from portkit.profile.profile import load_vendor, parse_codebase
-from portkit.rules import rules
+from portkit.context.port_job import Gating, PortJob
+from portkit.engine.refusals import apply_checks
+from portkit.engine.scan import Scan, scan_workspace
+from portkit.port.c_declarations import add_c_names
+from portkit.port.spelling_variants import find_feature_spelling
+from portkit.profiles.profile import load_vendor, parse_codebase
+from portkit.rules import list_rules
 from portkit.rules.added_file import CODE as ADDED
-from portkit.scan.refused import with_refusals
-from portkit.scan.scan import Scan, scan
-from portkit.site.context import Gating, Job
-from portkit.tree.workspace import Workspace
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.cargo_workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
 
 Tree = dict[str, bytes]
@@ -55,7 +55,7 @@ def crate(text: str, **files: str) -> Tree:
 
 def workspace_of(tree: Tree, root: Path = Path()) -> Workspace:
     """Return a tree as a workspace."""
-    sources = {path: Source(path, data) for path, data in sorted(tree.items())}
+    sources = {path: SourceFile(path, data) for path, data in sorted(tree.items())}
     return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
 
 
@@ -64,13 +64,13 @@ def port_of(
     profile: Mapping[str, Any] | None = None,
     gating: str = "dummy",
     root: Path = Path(),
-) -> Job:
+) -> PortJob:
     """Return the job of porting a tree; ``root`` is the codebase's directory as well."""
     vendor, codebase = _profiles(json.dumps(profile or {}), root)
     workspace = workspace_of(tree)
-    return Job(
+    return PortJob(
         workspace,
-        with_foreign(spelt(vendor, codebase, workspace), workspace),
+        add_c_names(find_feature_spelling(vendor, codebase, workspace), workspace),
         codebase,
         Gating(gating),
     )
@@ -87,13 +87,13 @@ def scan_of(
 
     The root is the codebase's directory as well: templates are looked for there.
     """
-    asked = rules() if chosen is None else tuple(chosen)
+    asked = list_rules() if chosen is None else tuple(chosen)
     return _scan(json.dumps(profile or {}), gating, tuple(sorted(tree.items())), asked, root)
 
 
 def scan_anew(tree: Tree) -> Scan:
     """Scan a tree as `scan_of` does, but for what is known of it: work and memory are measured."""
-    return _scan.__wrapped__("{}", "dummy", tuple(sorted(tree.items())), rules(), Path())
+    return _scan.__wrapped__("{}", "dummy", tuple(sorted(tree.items())), list_rules(), Path())
 
 
 # The checks of one fixture share its scans; a scan that is kept longer costs memory.
@@ -107,10 +107,10 @@ def _scan(
 ) -> Scan:
     vendor, codebase = _profiles(profile, root)
     workspace = workspace_of(dict(files), root)
-    vendor = with_foreign(spelt(vendor, codebase, workspace), workspace)
-    found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
-    if len(chosen) == len(rules()):  # one rule may need what another writes
-        found = with_refusals(found)
+    vendor = add_c_names(find_feature_spelling(vendor, codebase, workspace), workspace)
+    found = scan_workspace(workspace, vendor, codebase, gating=gating, chosen=chosen)
+    if len(chosen) == len(list_rules()):  # one rule may need what another writes
+        found = apply_checks(found)
     return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
 
 

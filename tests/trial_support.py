@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator
 
-from portkit.trial.conduct import conduct
-from portkit.trial.document import document, read_trial
-from portkit.trial.stages import Stage, Wanted
+from portkit.selftest.document import build_document, read_trial
+from portkit.selftest.stage_runner import run_stages
+from portkit.selftest.stages import SelftestOptions, Stage
 
 if TYPE_CHECKING:
-    from portkit.trial.conduct import Entry
+    from portkit.selftest.stage_runner import StageEntry
 
 _NOWHERE = Path("/nowhere")
 SCHEMA = Draft202012Validator(
@@ -28,16 +28,16 @@ def stage(name: str, body: str, **options: Any) -> Stage:
     return Stage(name, f"{name} works", ("sh", "-c", body), **given)
 
 
-def conducted(folder: Path, *stages: Stage, **options: Any) -> tuple[list[Entry], list[str]]:
+def conducted(folder: Path, *stages: Stage, **options: Any) -> tuple[list[StageEntry], list[str]]:
     """Return what became of stages, and the verdicts whenever they were kept."""
     kept: list[str] = []
 
-    def keep(entries: list[Entry]) -> None:
+    def keep(entries: list[StageEntry]) -> None:
         kept.append(" ".join(entry["verdict"].replace(" ", "-") for entry in entries))
 
-    wanted = Wanted(folder, **{"spec": "candle@0.11.1", **options})
-    entries = conduct(stages, wanted, keep, lambda line: None)
-    SCHEMA.validate(document(wanted, entries, 1.0, "2026-11-22", {}))
+    wanted = SelftestOptions(folder, **{"spec": "candle@0.11.1", **options})
+    entries = run_stages(stages, wanted, keep, lambda line: None)
+    SCHEMA.validate(build_document(wanted, entries, 1.0, "2026-11-22", {}))
     return entries, kept
 
 
@@ -51,7 +51,7 @@ def read(file: Path) -> dict[str, Any]:
 def trial(**changes: Any) -> dict[str, Any]:
     """Return the document of a trial in which everything occurs."""
 
-    def step(name: str, verdict: str, *evidence: str, **told: Any) -> Entry:
+    def step(name: str, verdict: str, *evidence: str, **told: Any) -> StageEntry:
         return {
             "step": name,
             "shows": f"{name} works",
@@ -80,7 +80,11 @@ def trial(**changes: Any) -> dict[str, Any]:
         step("throughput", "passed", "2 of 2 operations", *rows),
         step("crosscheck", "not taken", "the run was interrupted"),
     ]
-    made = document(
-        Wanted(_NOWHERE, spec="candle@0.11.1"), steps, 321.0, "2026-11-22", {"rustc": "1.95.0"}
+    made = build_document(
+        SelftestOptions(_NOWHERE, spec="candle@0.11.1"),
+        steps,
+        321.0,
+        "2026-11-22",
+        {"rustc": "1.95.0"},
     )
     return {**made, **changes}

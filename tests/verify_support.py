@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from cli_support import invoke, make_candle
 from jsonschema import Draft202012Validator
 
-from portkit.scan.session import scan_tree
-from portkit.verify import Options, Tree
+from portkit.engine.session import scan_tree
+from portkit.verify import Options, PortedTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,9 +62,11 @@ def make_ported(tmp_path: Path) -> Path:
     return candle
 
 
-def make_tree(root: Path, say: Callable[[str], None] = lambda line: None, **options: Any) -> Tree:
+def make_tree(
+    root: Path, say: Callable[[str], None] = lambda line: None, **options: Any
+) -> PortedTree:
     """Return what the steps look at."""
-    return Tree(scan_tree(root, gating="dummy"), Options(**options), say)
+    return PortedTree(scan_tree(root, gating="dummy"), Options(**options), say)
 
 
 def valid(text: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.directory import Directory
-from portkit.codebases.known import named as codebase
-from portkit.crosscheck.comparison import Comparison, Difference, read
-from portkit.crosscheck.known import judged, load_table
+from portkit.codebases.registry import find_codebase as codebase
+from portkit.numerics.comparison import Comparison, Difference, parse_comparison
+from portkit.numerics.known_differences import judge_differences, load_table
 from tables import prose
 
 if TYPE_CHECKING:
@@ -55,13 +55,15 @@ def load(place: Path) -> Run:
     """Return the run that left a file of lines."""
     lines = place.read_text(encoding="utf-8").splitlines()
     said = [json.loads(line) for line in lines if '"counts"' in line]
-    return Run(read(lines), frozenset((each["operation"], each["elements"]) for each in said))
+    return Run(
+        parse_comparison(lines), frozenset((each["operation"], each["elements"]) for each in said)
+    )
 
 
 def crosscheck(run: Run) -> Iterator[str]:
     """Yield what a run came to, and what explains the differences."""
     found = run.found
-    verdict = judged(found.differences, load_table(CANDLE), found.version)
+    verdict = judge_differences(found.differences, load_table(CANDLE), found.version)
     device = Counter(entry.kind for _, who, entry in verdict.explained if who == "device")
     cases, agreed, refused, differed = map(found.total, ("cases", "agreed", "refused", "differed"))
     yield prose(
@@ -115,7 +117,7 @@ def repaired(run: Run, cuda: Run) -> Iterator[str]:
     """Yield which of upstream's defects CUDA's backend shows where the port does not."""
     ours, theirs = run.ways(cuda), cuda.ways(run)
     alone = [theirs[key] for key in sorted(theirs.keys() - ours.keys())]
-    verdict = judged(
+    verdict = judge_differences(
         (replace(each, cpu=None) for each in alone), load_table(HERE, REPAIRED), cuda.found.version
     )
     pages = Counter(entry.reason for _, _, entry in verdict.explained)
@@ -133,7 +135,7 @@ def upstreams(run: Run, cuda: Run) -> str:
     """Return whether what the table calls upstream's is to be seen on CUDA's backend."""
     theirs = cuda.ways(run)
     ours = run.ways(cuda).values()
-    verdict = judged(ours, load_table(CANDLE), run.found.version)
+    verdict = judge_differences(ours, load_table(CANDLE), run.found.version)
     called = {
         (each.operation, each.elements, kind(each))
         for each, who, entry in verdict.explained

@@ -26,9 +26,9 @@ ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 from hipcc import ARCH, capability, cuda, release  # noqa: E402
-from portkit.crosscheck.place import placed  # noqa: E402
 from portkit.errors import PortkitError  # noqa: E402
-from portkit.profile.settings import NAME  # noqa: E402
+from portkit.numerics.program_crate import place_program  # noqa: E402
+from portkit.profiles.settings import NAME  # noqa: E402
 from toolkit import build as build_toolkit  # noqa: E402
 
 PACKAGES: Final = ("candle-core", "candle-nn")
@@ -135,7 +135,7 @@ def pack_crosscheck(backend: str, tree: Path, output: Path, pack: Path) -> None:
     full stack, but at higher levels in a loop without end.
     """
     (pack / "crosscheck").mkdir(exist_ok=True)
-    crate = placed(tree, "candle", output / "proof")
+    crate = place_program(tree, "candle", output / "proof")
     for message in cargo(crate, output, backend, ("build", "--no-default-features")):
         copy_stripped(Path(message["executable"]), pack / "crosscheck" / backend)
 
@@ -143,7 +143,7 @@ def pack_crosscheck(backend: str, tree: Path, output: Path, pack: Path) -> None:
 def pack_vendors(tree: Path, output: Path, pack: Path) -> None:
     """Build the program that has both backends and put it into the pack."""
     (pack / "vendors").mkdir(exist_ok=True)
-    crate = placed(tree, "candle", output / "vendors", VENDORS)
+    crate = place_program(tree, "candle", output / "vendors", VENDORS)
     for message in cargo(crate, output, BOTH, ("build",)):
         copy_stripped(Path(message["executable"]), pack / "vendors" / BOTH)
 

@@ -21,7 +21,7 @@ ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 from hipcc import ARCH, INCLUDE, cuda  # noqa: E402
-from portkit.device.stubs import stubs  # noqa: E402
+from portkit.device.stubs import render_stubs  # noqa: E402
 from portkit.device.toolkit import LIBRARIES  # noqa: E402
 
 # A call of HIP is to cost what CUDA's own costs: the parts are compiled as one, and variables of a
@@ -81,7 +81,7 @@ def build(root: Path) -> None:
 
 def _build_library(name: str, part: Part, place: Path, scratch: Path) -> None:
     made = scratch / f"{name}_stubs.cpp"
-    made.write_text(stubs(name), encoding="utf-8")
+    made.write_text(render_stubs(name), encoding="utf-8")
     sources = [*(HERE / "src" / own for own in part.own), *(_SHARED / own for own in part.shared)]
     folders = (HERE / "src", _SHARED, *INCLUDE, cuda() / "include")
     include = [f"-I{folder}" for folder in folders]

@@ -1,7 +1,7 @@
 """Checks of the tree as the port will leave it: a finding that would break it is not written.
 
 A check is a function in a file of its own: it reads a `Ported` tree and yields each `Refusal`.
-`CHECKS` lists them in the order in which they run. `portkit.scan.refused` takes out what they
+`CHECKS` lists them in the order in which they run. `portkit.engine.refusals` takes out what they
 refuse. `DOUBTS` are functions that name findings a person should look at.
 """
 
@@ -16,22 +16,22 @@ from portkit.checks.fields import check_fields
 from portkit.checks.files import check_files
 from portkit.checks.foreign_methods import doubt_foreign_methods
 from portkit.checks.gated_fields import check_gated_fields
-from portkit.checks.halves import check_halves, doubt_halves
+from portkit.checks.gated_halves import check_halves, doubt_halves
 from portkit.checks.macro_calls import check_macro_calls
 from portkit.checks.macros import check_macros
 from portkit.checks.manifests import check_manifests
 from portkit.checks.names import check_names
 from portkit.checks.operands import check_operands
-from portkit.checks.ported import Doubt, Ported, Refusal, Written
-from portkit.checks.readers import check_readers
+from portkit.checks.ported_tree import Doubt, PortedTree, Refusal, WrittenFile
 from portkit.checks.syntax import check_syntax
+from portkit.checks.unread_copies import check_readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CHECKS", "DOUBTS", "Doubt", "Ported", "Refusal", "Written"]
+__all__ = ["CHECKS", "DOUBTS", "Doubt", "PortedTree", "Refusal", "WrittenFile"]
 
-CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
+CHECKS: Final[tuple[Callable[[PortedTree], Iterator[Refusal]], ...]] = (
     check_syntax,
     check_manifests,
     check_fields,
@@ -47,7 +47,7 @@ CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
 )
 """All checks. A later one may rely on what an earlier one has refused."""
 
-DOUBTS: Final[tuple[Callable[[Ported], Iterator[Doubt]], ...]] = (
+DOUBTS: Final[tuple[Callable[[PortedTree], Iterator[Doubt]], ...]] = (
     doubt_halves,
     doubt_device_access,
     doubt_foreign_methods,

@@ -10,12 +10,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.definitions import Definitions, is_declared
-from portkit.checks.ported import Doubt
+from portkit.checks.ported_tree import Doubt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.checks.ported import Ported
+    from portkit.checks.ported_tree import PortedTree
 
 _TEXT: Final = (
     "`{name}` is text, as `{original}` is, and {title} compiles kernels to bytes. Check its type,"
@@ -23,7 +23,7 @@ _TEXT: Final = (
 )
 
 
-def doubt_binary_names(ported: Ported) -> Iterator[Doubt]:
+def doubt_binary_names(ported: PortedTree) -> Iterator[Doubt]:
     """Ask for a person who looks at the type of what holds or names a compiled kernel.
 
     Args:
@@ -38,7 +38,7 @@ def doubt_binary_names(ported: Ported) -> Iterator[Doubt]:
         % words.encode()
     )
     definitions = Definitions(ported)
-    for written in ported.all_edited(".rs"):
+    for written in ported.find_edited_files(".rs"):
         for piece in written.pieces:
             for match in declared.finditer(written.source.data, piece.start, piece.end):
                 name = match[1].decode()

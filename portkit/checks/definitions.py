@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Final
 from msgspec import field
 
 from portkit.checks.gated_files import find_gated_files
-from portkit.copying.foreign import find_words
-from portkit.lang.cfg import Cfg, around
-from portkit.lang.source import node_text
-from portkit.lang.value import Value
-from portkit.lang.words import finder, occurrences
-from portkit.site.targets import required_features
+from portkit.context.required_features import list_required_features
+from portkit.port.c_declarations import find_c_names
+from portkit.syntax.cfg import Cfg, find_conditions_around
+from portkit.syntax.source_file import node_text
+from portkit.syntax.value import Value
+from portkit.syntax.word_search import build_word_finder, find_occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
-    from portkit.tree.edits import Piece
-    from portkit.tree.finding import Finding
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.edits import Piece
+    from portkit.workspace.finding import Finding
 
 _KEYWORDS: Final = (
     rb"\b(?:fn|struct|enum|union|trait|type|mod|const|static|macro_rules!)\s+(?:mut\s+|ref\s+)?"
@@ -81,14 +81,14 @@ class Definitions(Value, frozen=True, dict=True):
         ported: the tree.
     """
 
-    ported: Ported
+    ported: PortedTree
     known: dict[str, bool] = field(default_factory=dict)
     gates: dict[str, tuple[tuple[Cfg, ...], ...]] = field(default_factory=dict)
     features: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     copied: dict[int, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
-    def sources(self) -> Mapping[str, Source]:
+    def sources(self) -> Mapping[str, SourceFile]:
         """The Rust files of the tree, and those that the port copies."""
         paths = {*self.ported.job.workspace.sources, *self.ported.copies}
         found = ((p, self.ported.source(p)) for p in sorted(paths) if p.endswith(".rs"))
@@ -97,13 +97,13 @@ class Definitions(Value, frozen=True, dict=True):
     @cached_property
     def vendors(self) -> Mapping[str, tuple[Definition, ...]]:
         """The items with a name of the written vendor's."""
-        some = (*spellings(self.ported.job), *find_words(self.ported.job).values())
-        names_one = finder(tuple(dict.fromkeys(each.lower() for each in some)))
+        some = (*list_vendor_spellings(self.ported.job), *find_c_names(self.ported.job).values())
+        names_one = build_word_finder(tuple(dict.fromkeys(each.lower() for each in some)))
         found: dict[str, list[Definition]] = {}
         for path, source in self.sources.items():
             if not names_one(source.data):
                 continue
-            held = {at for each in some for at in occurrences(source.data, each.encode())}
+            held = {at for each in some for at in find_occurrences(source.data, each.encode())}
             for start, end in sorted({_word_around(source.data, at) for at in held}):
                 if _KEYWORD.search(source.data, max(0, start - _REACH), start):
                     name = source.data[start:end].decode()
@@ -115,7 +115,7 @@ class Definitions(Value, frozen=True, dict=True):
         if self.has_item(name) or self.is_added(name):
             return True
         job = self.ported.job
-        return name in {*job.vendor.names.words.values()} - {*find_words(job).values()}
+        return name in {*job.vendor.names.words.values()} - {*find_c_names(job).values()}
 
     def is_added(self, name: str) -> bool:
         """Whether a Rust file that the port adds has a word."""
@@ -133,7 +133,9 @@ class Definitions(Value, frozen=True, dict=True):
             job = self.ported.job
             source = job.workspace.sources.get(finding.path)
             text = source.slice(finding.span) if source is not None else ""
-            named = (word for word in sorted({*re.findall(r"\w+", text)}) if job.names_source(word))
+            named = (
+                word for word in sorted({*re.findall(r"\w+", text)}) if job.mentions_cuda(word)
+            )
             self.copied[id(finding)] = {job.rename(word): word for word in named}
         return self.copied[id(finding)]
 
@@ -216,7 +218,7 @@ class Definitions(Value, frozen=True, dict=True):
         found: list[tuple[Cfg, ...]] = []
         items = [(self._root(each.path), each) for each in self.vendors.get(name, ())]
         for root, each in (*items, *self._find_variants(name)):
-            here = (*around(root, each.at), *self.file_conditions(each.path))
+            here = (*find_conditions_around(root, each.at), *self.file_conditions(each.path))
             if not here:
                 return []
             found.append(here)
@@ -232,7 +234,7 @@ class Definitions(Value, frozen=True, dict=True):
         Args:
             path: the file.
         """
-        asked = required_features(self.ported.job, path)
+        asked = list_required_features(self.ported.job, path)
         return (*(Cfg("", (), each) for each in asked), *self._gated_files.get(path, ()))
 
     @cached_property
@@ -244,7 +246,7 @@ class Definitions(Value, frozen=True, dict=True):
         if name not in self._variants:
             found: list[tuple[Node, Definition]] = []
             for path, source in self._with_enums.items() if name[:1].isupper() else ():
-                at = [*occurrences(source.data, name.encode())]
+                at = [*find_occurrences(source.data, name.encode())]
                 if not at:
                     continue
                 root = source.tree_around(at).root_node
@@ -258,9 +260,9 @@ class Definitions(Value, frozen=True, dict=True):
         return self._variants[name]
 
     @cached_property
-    def _with_enums(self) -> Mapping[str, Source]:
+    def _with_enums(self) -> Mapping[str, SourceFile]:
         """The files that define an enum and spell the written vendor."""
-        some = [each.encode() for each in spellings(self.ported.job)]
+        some = [each.encode() for each in list_vendor_spellings(self.ported.job)]
         return {
             path: source
             for path, source in self.sources.items()
@@ -296,7 +298,7 @@ class Definitions(Value, frozen=True, dict=True):
                     yield Definition(path, node.start_byte)
 
 
-def hold(conditions: Iterable[Cfg], on: frozenset[str]) -> bool:
+def do_conditions_hold(conditions: Iterable[Cfg], on: frozenset[str]) -> bool:
     """Whether all conditions hold in a build.
 
     Args:
@@ -307,7 +309,7 @@ def hold(conditions: Iterable[Cfg], on: frozenset[str]) -> bool:
 
 
 def find_vendor_names(
-    ported: Ported, written: Written
+    ported: PortedTree, written: WrittenFile
 ) -> Iterator[tuple[re.Match[bytes], Node, Piece]]:
     """Yield where edits put a word of the written vendor's into a file, with the node there.
 
@@ -315,7 +317,7 @@ def find_vendor_names(
         ported: the tree after the port.
         written: the file.
     """
-    wanted = re.compile(rb"\b(?:" + names_of_vendor(ported.job) + rb")\b")
+    wanted = re.compile(rb"\b(?:" + vendor_name_pattern(ported.job) + rb")\b")
     data, root = written.source.data, written.tree.root_node
     for piece in written.pieces:
         for match in wanted.finditer(data, piece.start, piece.end):
@@ -353,19 +355,19 @@ def _is_formatted(node: Node, match: re.Match[bytes]) -> bool:
     )
 
 
-def spellings(job: Job) -> tuple[str, ...]:
+def list_vendor_spellings(job: PortJob) -> tuple[str, ...]:
     """Return the ways in which names of the written vendor spell it."""
     name = job.vendor.name
     return tuple(dict.fromkeys((name, job.vendor.variant, job.vendor.title, name.upper())))
 
 
-def names_of_vendor(job: Job) -> bytes:
+def vendor_name_pattern(job: PortJob) -> bytes:
     """Return a pattern for the names that the written vendor's name is a part of."""
-    parts = "|".join(spellings(job))
-    return "|".join((rf"\w*(?:{parts})\w*", *find_words(job).values())).encode()
+    parts = "|".join(list_vendor_spellings(job))
+    return "|".join((rf"\w*(?:{parts})\w*", *find_c_names(job).values())).encode()
 
 
-def is_bound(name: str, scope: Node, source: Source) -> bool:
+def is_bound(name: str, scope: Node, source: SourceFile) -> bool:
     """Whether a name is bound by a pattern, or a parameter, somewhere in a node."""
     wanted = re.compile(rb"\b%s\b" % re.escape(name).encode())
     for match in wanted.finditer(source.data, scope.start_byte, scope.end_byte):
@@ -384,8 +386,8 @@ def _word_around(data: bytes, at: int) -> tuple[int, int]:
     return start, tail.end() if tail is not None else at
 
 
-def _nodes(source: Source, name: str) -> Iterator[Node]:
-    at = [*occurrences(source.data, name.encode())]
+def _nodes(source: SourceFile, name: str) -> Iterator[Node]:
+    at = [*find_occurrences(source.data, name.encode())]
     root = source.tree_around(at).root_node
     for each in at:
         node = root.descendant_for_byte_range(each, each + len(name) - 1)

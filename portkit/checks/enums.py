@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
-from portkit.lang.cfg import Cfg, conditions_of
-from portkit.lang.source import Source, descendants, field_text, grouped, node_text
-from portkit.lang.value import Value
-from portkit.lang.words import occurrences
+from portkit.syntax.cfg import Cfg, parse_conditions
+from portkit.syntax.source_file import (
+    SourceFile,
+    field_text,
+    find_descendants,
+    group_attributes,
+    node_text,
+)
+from portkit.syntax.value import Value
+from portkit.syntax.word_search import find_occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -78,7 +84,7 @@ class Enums(Value, frozen=True, dict=True):
     """
 
     paths: tuple[str, ...]
-    read: Callable[[str], Source | None]
+    read: Callable[[str], SourceFile | None]
     known: dict[str, tuple[Enum, ...]] = field(default_factory=dict)
 
     def named(self, name: str) -> tuple[Enum, ...]:
@@ -88,7 +94,7 @@ class Enums(Value, frozen=True, dict=True):
             self.known[name] = tuple(found) or tuple(e for e in _STANDARD if e.name == name)
         return self.known[name]
 
-    def with_variants(self, name: str, path: str, used: Iterable[str]) -> Enum | None:
+    def find_enum(self, name: str, path: str, used: Iterable[str]) -> Enum | None:
         """Return the enum of a name that has some variants; None if that is not certain.
 
         Args:
@@ -106,7 +112,7 @@ class Enums(Value, frozen=True, dict=True):
         found: dict[str, list[str]] = {}
         for path in self.paths:
             source = self.read(path)
-            for at in occurrences(source.data, b"enum ") if source is not None else ():
+            for at in find_occurrences(source.data, b"enum ") if source is not None else ():
                 match = _ENUM.match(source.data, at) if source is not None else None
                 if match is not None:
                     found.setdefault(match[1].decode(), []).append(path)
@@ -116,8 +122,8 @@ class Enums(Value, frozen=True, dict=True):
         source = self.read(path)
         if source is None:
             return []
-        at = [*occurrences(source.data, f"enum {name}".encode())]
-        nodes = descendants(source.tree_around(at).root_node, "enum_item")
+        at = [*find_occurrences(source.data, f"enum {name}".encode())]
+        nodes = find_descendants(source.tree_around(at).root_node, "enum_item")
         return [
             Enum(name, path, _variants(node)) for node in nodes if field_text(node, "name") == name
         ]
@@ -132,10 +138,10 @@ def _shared(path: str, other: str) -> int:
 def _variants(node: Node) -> dict[str, Variant]:
     body = node.child_by_field_name("body")
     found: dict[str, Variant] = {}
-    for child, attributes in grouped(body) if body is not None else ():
+    for child, attributes in group_attributes(body) if body is not None else ():
         if child.type != "enum_variant":
             continue
-        conditions = conditions_of(attributes)
+        conditions = parse_conditions(attributes)
         held = child.child_by_field_name("body")
         fields = _fields(held) if held is not None else ()
         found[field_text(child, "name")] = Variant(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.checks.ported import Refusal
-from portkit.tree.resolution import declared, offered_features, path_in
+from portkit.checks.ported_tree import Refusal
+from portkit.workspace.cargo_resolution import (
+    find_declared_dependencies,
+    find_requestable_features,
+    manifest_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.checks.ported import Ported
-    from portkit.tree.finding import Finding
-    from portkit.tree.workspace import Crate
+    from portkit.checks.ported_tree import PortedTree
+    from portkit.workspace.cargo_workspace import Crate
+    from portkit.workspace.finding import Finding
 
 _REASON = (
     "This change puts code under the feature {feature}, which the crate {crate} does not have. No"
@@ -20,7 +24,7 @@ _REASON = (
 )
 
 
-def check_features(ported: Ported) -> Iterator[Refusal]:
+def check_features(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse new conditions on a feature that a crate lacks.
 
     The source vendor's would take code out of builds that had it. The written vendor's would leave
@@ -39,11 +43,9 @@ def check_features(ported: Ported) -> Iterator[Refusal]:
         if not lacking and job.feature in offered:
             continue
         before = job.workspace.sources[path]
-        if job.asks_for_source(before.text(0, before.size)):
+        if job.has_cuda_cfg(before.text(0, before.size)):
             continue  # it names the feature already
-        lost = [
-            f for f in findings if lacking and any(job.asks_for_source(e.text) for e in f.edits)
-        ]
+        lost = [f for f in findings if lacking and any(job.has_cuda_cfg(e.text) for e in f.edits)]
         if lost:
             reason = _REASON.format(feature=job.source_feature, crate=crate.name)
             yield Refusal(_with_patches(findings, lost), reason)
@@ -54,20 +56,23 @@ def check_features(ported: Ported) -> Iterator[Refusal]:
                 yield Refusal(idle, _REASON.format(feature=job.feature, crate=crate.name))
 
 
-def _is_above(ported: Ported, crate: Crate) -> bool:
+def _is_above(ported: PortedTree, crate: Crate) -> bool:
     """Whether a crate of the tree that another depends on has the written vendor's feature."""
-    named = {str(said.get("package", name)) for _, name, said in declared(crate.manifest)}
+    named = {
+        str(said.get("package", name))
+        for _, name, said in find_declared_dependencies(crate.manifest)
+    }
     return any(
         each.name in named and ported.job.feature in _find_features(ported, each)
         for each in ported.job.workspace.crates
     )
 
 
-def _find_features(ported: Ported, crate: Crate) -> set[str]:
+def _find_features(ported: PortedTree, crate: Crate) -> set[str]:
     """Return the features that a crate has after the port."""
-    written = ported.written(path_in(crate.directory))
+    written = ported.written(manifest_path(crate.directory))
     after = written.manifest if written is not None else None
-    return offered_features(crate.manifest if after is None else after)
+    return find_requestable_features(crate.manifest if after is None else after)
 
 
 def _with_patches(findings: tuple[Finding, ...], found: list[Finding]) -> tuple[Finding, ...]:

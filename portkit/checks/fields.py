@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.ported import Refusal
-from portkit.checks.scopes import Scopes, own_type
-from portkit.lang.source import Source, descendants, field_text, node_text
-from portkit.lang.value import Value
-from portkit.lang.words import occurrences
+from portkit.checks.ported_tree import Refusal
+from portkit.checks.scopes import Scopes, find_self_type
+from portkit.syntax.source_file import SourceFile, field_text, find_descendants, node_text
+from portkit.syntax.value import Value
+from portkit.syntax.word_search import find_occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported
-    from portkit.tree.finding import Finding
+    from portkit.checks.ported_tree import PortedTree
+    from portkit.workspace.finding import Finding
 
 _REASON: Final = (
     "{owner} would gain the field `{field}`, and {path}:{line} names every field but that one. No"
@@ -39,7 +39,7 @@ class _Gain(Value, frozen=True):
     field: str
 
 
-def check_fields(ported: Ported) -> Iterator[Refusal]:
+def check_fields(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse a new field that some value or pattern of its struct does not name.
 
     Args:
@@ -61,14 +61,14 @@ def check_fields(ported: Ported) -> Iterator[Refusal]:
                 yield Refusal((gain.finding,), said)
 
 
-def _line_before(ported: Ported, path: str, offset: int) -> int:
+def _line_before(ported: PortedTree, path: str, offset: int) -> int:
     """Return the line before the port of what is at an offset after it."""
     written = ported.written(path)
     at = offset if written is None else written.offset_before(offset)
     return ported.job.workspace.sources[path].position(at)[0]
 
 
-def _find_gains(ported: Ported) -> Iterator[_Gain]:
+def _find_gains(ported: PortedTree) -> Iterator[_Gain]:
     """Yield the fields of structs that findings declare."""
     job = ported.job
     for finding in ported.todo:
@@ -78,24 +78,24 @@ def _find_gains(ported: Ported) -> Iterator[_Gain]:
         text = job.workspace.sources[finding.path].slice(finding.span)
         if "#[cfg" in text:
             continue  # the places that name it are under the same condition
-        source = Source("field.rs", f"struct S {{ {text} }}".encode())
-        for node in descendants(source.tree.root_node, "field_declaration"):
+        source = SourceFile("field.rs", f"struct S {{ {text} }}".encode())
+        for node in find_descendants(source.tree.root_node, "field_declaration"):
             yield _Gain(finding, owner[1], job.rename(field_text(node, "name")))
 
 
-def _find_incomplete(source: Source, gain: _Gain) -> Node | None:
+def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:
     """Return a value or a pattern of a struct that names each field but the new one."""
-    at = [*occurrences(source.data, gain.owner.encode())]
+    at = [*find_occurrences(source.data, gain.owner.encode())]
     if b"Self" in source.data:
-        at += occurrences(source.data, b"Self")
+        at += find_occurrences(source.data, b"Self")
     root = source.tree_around(sorted(at)).root_node if at else None
     for kind in _KINDS if root is not None else ():
         for node in _every(root, kind):
             head = field_text(node, "name" if kind == "struct_expression" else "type")
-            name = own_type(node) if head == "Self" else head
+            name = find_self_type(node) if head == "Self" else head
             name = re.sub(r"<.*", "", name)
             if "::" not in name and name != gain.owner:
-                name = Scopes().path_of(node, name)
+                name = Scopes().resolve_name(node, name)
             if name.rpartition("::")[2] == gain.owner and not _names(node, gain.field):
                 return node
     return None

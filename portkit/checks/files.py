@@ -11,14 +11,14 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.ported import Refusal
-from portkit.lang.module_files import find_module_files
+from portkit.checks.ported_tree import Refusal
+from portkit.syntax.module_files import find_module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.tree.edits import Piece
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.workspace.edits import Piece
 
 _NO_MODULE: Final = (
     "This line would declare the module `{name}`, and no file of it exists after the port. No build"
@@ -32,20 +32,20 @@ _INCLUDE: Final = re.compile(rb'\binclude(?:_str|_bytes)?!\s*\(\s*"([^"\n]+)"\s*
 _MODULE: Final = re.compile(rb"\bmod\s+(\w+)\s*;")
 
 
-def check_files(ported: Ported) -> Iterator[Refusal]:
+def check_files(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse a line that names a file which does not exist after the port.
 
     Args:
         ported: the tree after the port.
     """
-    for written in ported.all_written(".rs"):
+    for written in ported.find_written_files(".rs"):
         if written.before is None:
             continue
         for piece in written.pieces:
             yield from _check_piece(ported, written, piece)
 
 
-def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Refusal]:
+def _check_piece(ported: PortedTree, written: WrittenFile, piece: Piece) -> Iterator[Refusal]:
     data, path = written.source.data, written.source.path
     for match in _INCLUDE.finditer(data, piece.start, piece.end):
         named = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1].decode()))
@@ -64,7 +64,7 @@ def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Ref
             yield Refusal((piece.finding,), said)
 
 
-def _exist(ported: Ported, paths: Sequence[str]) -> bool:
+def _exist(ported: PortedTree, paths: Sequence[str]) -> bool:
     """Whether one of some files exists after the port; generated files are asked for last."""
     job, copies = ported.job, ported.copies
     if any(job.stands(path) or path in copies for path in paths):
@@ -72,7 +72,7 @@ def _exist(ported: Ported, paths: Sequence[str]) -> bool:
     return any(ported.has(path) for path in paths)
 
 
-def _is_generated(ported: Ported, path: str) -> bool:
+def _is_generated(ported: PortedTree, path: str) -> bool:
     """Whether the crate's build script names the file after the port, so that it writes it."""
     crate = ported.job.workspace.crate_of(path)
     if crate is None or (script := crate.build_script) is None:

@@ -13,19 +13,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.definitions import Definitions, names_of_vendor
-from portkit.checks.ported import Doubt
-from portkit.codebases.known import brought
-from portkit.copying.bindings import HOME
-from portkit.copying.members import is_elsewhere
-from portkit.lang.value import Value
+from portkit.checks.definitions import Definitions, vendor_name_pattern
+from portkit.checks.ported_tree import Doubt
+from portkit.codebases.registry import find_shipped
+from portkit.port.feature_members import is_external_cuda_feature
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.checks.ported import Ported
-    from portkit.site.context import Job
+    from portkit.checks.ported_tree import PortedTree
+    from portkit.context.port_job import PortJob
 
 _FOREIGN: Final = (
     "`{original}` is another crate's. Check that the crate offers `{name}` for {title}"
@@ -39,7 +39,7 @@ class _Known(Value, frozen=True, dict=True):
         job: the job.
     """
 
-    job: Job
+    job: PortJob
 
     def __contains__(self, name: str) -> bool:
         word = re.compile(rb"\b%s\b" % re.escape(name).encode())
@@ -47,7 +47,7 @@ class _Known(Value, frozen=True, dict=True):
 
     @cached_property
     def _texts(self) -> tuple[bytes, ...]:
-        codebase, directories = self.job.codebase, brought()
+        codebase, directories = self.job.codebase, find_shipped()
         homes = [
             d.root for name, d in directories.items() if name in (*codebase.uses, codebase.name)
         ]
@@ -60,7 +60,7 @@ class _Known(Value, frozen=True, dict=True):
         return tuple(path.read_bytes() for path in sorted(files))
 
 
-def doubt_foreign_methods(ported: Ported) -> Iterator[Doubt]:
+def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
     """Ask for a person where a copied line calls a method that nothing known defines.
 
     Args:
@@ -68,8 +68,8 @@ def doubt_foreign_methods(ported: Ported) -> Iterator[Doubt]:
     """
     job = ported.job
     definitions, known = Definitions(ported), _Known(job)
-    called = re.compile(rb"\.(" + names_of_vendor(job) + rb")\s*(?:::<[^;{}]*>)?\(")
-    for written in ported.all_edited(".rs"):
+    called = re.compile(rb"\.(" + vendor_name_pattern(job) + rb")\s*(?:::<[^;{}]*>)?\(")
+    for written in ported.find_edited_files(".rs"):
         if not _takes_unknown(job, written.source.path):
             continue
         for piece in written.pieces:
@@ -83,9 +83,11 @@ def doubt_foreign_methods(ported: Ported) -> Iterator[Doubt]:
                     yield Doubt(piece.finding, said)
 
 
-def _takes_unknown(job: Job, path: str) -> bool:
+def _takes_unknown(job: PortJob, path: str) -> bool:
     """Whether the crate of a file turns CUDA on in another one, whose port nothing tells of."""
     crate = job.workspace.crate_of(path)
     features = crate.manifest.get("features", {}) if crate is not None else {}
     members = (each for asked in features.values() if isinstance(asked, list) for each in asked)
-    return any(isinstance(each, str) and is_elsewhere(job, crate, each) for each in members)
+    return any(
+        isinstance(each, str) and is_external_cuda_feature(job, crate, each) for each in members
+    )

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
-from portkit.checks.definitions import Definitions, hold
-from portkit.checks.ported import Refusal
-from portkit.lang.cfg import Cfg, around
-from portkit.lang.value import Value
+from portkit.checks.definitions import Definitions, do_conditions_hold
+from portkit.checks.ported_tree import Refusal
+from portkit.syntax.cfg import Cfg, find_conditions_around
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
 
 _GATED: Final = (
     "This line would read the field `{name}`, which does not exist in each build that has the line."
@@ -73,10 +73,13 @@ class _Fields(Value, frozen=True, dict=True):
             for at in places:
                 node = root.descendant_for_byte_range(at, at) if root is not None else None
                 if root is not None and node is not None and _is_declared(node, name):
-                    yield (*around(root, at), *self.definitions.file_conditions(path))
+                    yield (
+                        *find_conditions_around(root, at),
+                        *self.definitions.file_conditions(path),
+                    )
 
 
-def check_gated_fields(ported: Ported) -> Iterator[Refusal]:
+def check_gated_fields(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse a line in a build that lacks a field which the line reads.
 
     Args:
@@ -84,7 +87,7 @@ def check_gated_fields(ported: Ported) -> Iterator[Refusal]:
     """
     definitions = Definitions(ported)
     fields = _Fields(definitions)
-    for written in ported.all_edited(".rs"):
+    for written in ported.find_edited_files(".rs"):
         for piece in written.pieces:
             start, end = _find_gained(written, piece.start, piece.end)
             for match in _READ.finditer(written.source.data, start, end):
@@ -95,7 +98,7 @@ def check_gated_fields(ported: Ported) -> Iterator[Refusal]:
                     break
 
 
-def _find_gained(written: Written, start: int, end: int) -> tuple[int, int]:
+def _find_gained(written: WrittenFile, start: int, end: int) -> tuple[int, int]:
     """Return the bytes that an edit adds to a build: its own, or those under its condition."""
     node: Node | None = written.tree.root_node.descendant_for_byte_range(start, max(start, end - 1))
     while node is not None and node.type != "attribute_item":
@@ -107,17 +110,19 @@ def _find_gained(written: Written, start: int, end: int) -> tuple[int, int]:
 
 
 def _is_missing(
-    definitions: Definitions, written: Written, at: int, gates: tuple[tuple[Cfg, ...], ...]
+    definitions: Definitions, written: WrittenFile, at: int, gates: tuple[tuple[Cfg, ...], ...]
 ) -> bool:
     """Whether a build with a place lacks a field that is read there, and the port changes that."""
     root, path = written.tree.root_node, written.source.path
     node = root.descendant_for_byte_range(at, at)
     if node is None or node.parent is None or node.parent.type != "field_expression":
         return False
-    here = (*around(root, at), *definitions.file_conditions(path))
+    here = (*find_conditions_around(root, at), *definitions.file_conditions(path))
     feature = definitions.ported.job.feature
     return any(
-        feature in on and hold(here, on) and not any(hold(each, on) for each in gates)
+        feature in on
+        and do_conditions_hold(here, on)
+        and not any(do_conditions_hold(each, on) for each in gates)
         for on in definitions.find_builds(path, chain(here, *gates))
     )
 

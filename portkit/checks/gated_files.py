@@ -9,21 +9,21 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.whole_files import may_declare
-from portkit.lang.cfg import Cfg, conditions_of
-from portkit.lang.module_files import find_declarations, find_module_files
+from portkit.port.whole_files import may_declare
+from portkit.syntax.cfg import Cfg, parse_conditions
+from portkit.syntax.module_files import find_declarations, find_module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
-    from portkit.lang.source import Source
+    from portkit.syntax.source_file import SourceFile
 
 _DECLARATION: Final = re.compile(rb"\bmod\s+\w+\s*;")
 
 
-def find_gated_files(sources: Mapping[str, Source]) -> Mapping[str, tuple[Cfg, ...]]:
+def find_gated_files(sources: Mapping[str, SourceFile]) -> Mapping[str, tuple[Cfg, ...]]:
     """Return the conditions of each file whose module, or one around it, is declared under some.
 
     A file that several modules are made of has the condition that one of them is compiled.
@@ -54,7 +54,7 @@ def find_gated_files(sources: Mapping[str, Source]) -> Mapping[str, tuple[Cfg, .
 
 
 def _find_modules(
-    sources: Mapping[str, Source], path: str
+    sources: Mapping[str, SourceFile], path: str
 ) -> Iterator[tuple[str, tuple[Cfg, ...]]]:
     """Yield the files that a file declares modules of, with the conditions of each."""
     source = sources[path]
@@ -64,9 +64,9 @@ def _find_modules(
     for item, attributes, around in find_declarations(source.tree_around(places).root_node):
         target = _find_file(sources, item, path)
         if target:
-            yield target, tuple(cfg for _, cfg in conditions_of((*around, *attributes)))
+            yield target, tuple(cfg for _, cfg in parse_conditions((*around, *attributes)))
 
 
-def _find_file(sources: Mapping[str, Source], item: Node, path: str) -> str:
+def _find_file(sources: Mapping[str, SourceFile], item: Node, path: str) -> str:
     found = (*find_module_files(item, path), *find_module_files(item, path, is_owner=True))
     return next((each for each in found if each in sources), "")

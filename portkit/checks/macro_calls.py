@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.ported import Refusal
-from portkit.lang.macro_expansion import expand, is_match
-from portkit.lang.source import Source, descendants, node_text
-from portkit.site.fragments import find_name
-from portkit.site.macro_items import find_definitions, is_defined, parse_call, read_definitions
-from portkit.site.macros import parameters, takes_vendor
+from portkit.checks.ported_tree import Refusal
+from portkit.context.device_macros import has_rocm_parameter, list_parameters
+from portkit.context.macro_fragments import find_macro_name
+from portkit.context.macro_items import find_definitions, is_defined, parse_call, read_definitions
+from portkit.syntax.macro_expansion import expand_macro, matches_macro
+from portkit.syntax.source_file import SourceFile, find_descendants, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.site.context import Job
-    from portkit.tree.edits import Piece
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.context.port_job import PortJob
+    from portkit.workspace.edits import Piece
 
     FindDefinitions = Callable[[str], Sequence[Node]]
 
@@ -32,7 +32,7 @@ _DEEPEST: Final = 4
 """How many macros are expanded within each other."""
 
 
-def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
+def check_macro_calls(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse an edit of a call that no rule of the macro matches after the port.
 
     A call gains an argument only if its macro has the parameter then.
@@ -51,11 +51,11 @@ def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
     def find_before(name: str) -> tuple[Node, ...]:
         return find_definitions(job, name)
 
-    for written in ported.all_written(".rs"):
+    for written in ported.find_written_files(".rs"):
         calls_own = any(is_defined(job, each) for each in _find_names(written))
         for piece in written.pieces if written.before is not None and calls_own else ():
             for old, new in _find_calls(job, written, piece):
-                name = find_name(new)
+                name = find_macro_name(new)
                 fits = _is_accepted(new, find_after)
                 if fits is None:
                     gains = _count_arguments(new) > _count_arguments(old)
@@ -64,12 +64,12 @@ def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
                     yield Refusal((piece.finding,), _UNMATCHED.format(name=name))
 
 
-def _find_names(written: Written) -> frozenset[str]:
+def _find_names(written: WrittenFile) -> frozenset[str]:
     """Return the macros that a file calls."""
     return frozenset(match[1].decode() for match in _CALL.finditer(written.source.data))
 
 
-def _find_calls(job: Job, written: Written, piece: Piece) -> Iterator[tuple[Node, Node]]:
+def _find_calls(job: PortJob, written: WrittenFile, piece: Piece) -> Iterator[tuple[Node, Node]]:
     """Yield the calls of the tree's macros around an edit, as they are before and after it."""
     node = written.tree.root_node.descendant_for_byte_range(piece.start, piece.end)
     while node is not None:
@@ -88,7 +88,7 @@ def _find_calls(job: Job, written: Written, piece: Piece) -> Iterator[tuple[Node
 def _find_start(node: Node) -> tuple[int, str]:
     """Return the start and the macro of the call that a node is, or among tokens ends; or 0, ""."""
     if node.type == "macro_invocation":
-        return node.start_byte, find_name(node)
+        return node.start_byte, find_macro_name(node)
     mark = node.prev_sibling if node.type == "token_tree" else None
     name = mark.prev_sibling if mark is not None and node_text(mark) == "!" else None
     in_tokens = node.parent is not None and node.parent.type == "token_tree"
@@ -97,9 +97,9 @@ def _find_start(node: Node) -> tuple[int, str]:
     return name.start_byte, node_text(name)
 
 
-def _find_definitions(ported: Ported, name: str) -> Iterator[Node]:
+def _find_definitions(ported: PortedTree, name: str) -> Iterator[Node]:
     """Yield each definition of a macro after the port."""
-    written = {each.source.path: each.source for each in ported.all_written(".rs")}
+    written = {each.source.path: each.source for each in ported.find_written_files(".rs")}
     for path, source in {**ported.job.workspace.sources, **written}.items():
         if path.endswith(".rs"):
             yield from read_definitions(source, name)
@@ -107,17 +107,17 @@ def _find_definitions(ported: Ported, name: str) -> Iterator[Node]:
 
 def _is_accepted(call: Node, find: FindDefinitions, depth: int = 0) -> bool | None:
     """Tell whether a macro accepts a call, and so on for the calls that it writes."""
-    definitions = find(find_name(call))
-    answers = [is_match(definition, call) for definition in definitions]
+    definitions = find(find_macro_name(call))
+    answers = [matches_macro(definition, call) for definition in definitions]
     if True not in answers:
         return None if None in answers or not answers else False
     if len(definitions) > 1 or depth == _DEEPEST:
         return True
-    text = expand(definitions[0], call)
+    text = expand_macro(definitions[0], call)
     for shape in (f"{text}", f"fn f() {{ {text} }}") if text is not None else ():
-        root = Source("macro.rs", shape.encode()).tree.root_node
+        root = SourceFile("macro.rs", shape.encode()).tree.root_node
         if not root.has_error:
-            calls = descendants(root, "macro_invocation")
+            calls = find_descendants(root, "macro_invocation")
             return all(_is_accepted(each, find, depth + 1) is not False for each in calls)
     return True
 
@@ -127,7 +127,7 @@ def _count_arguments(call: Node) -> int:
     return sum(child.type == "," for tree in trees for child in tree.children)
 
 
-def _has_parameter(ported: Ported, definitions: Sequence[Node]) -> bool:
+def _has_parameter(ported: PortedTree, definitions: Sequence[Node]) -> bool:
     """Tell whether a rule has a parameter that is named after the written vendor."""
     rules = [r for d in definitions for r in d.named_children if r.type == "macro_rule"]
-    return any(takes_vendor(ported.job, parameters(rule)) for rule in rules)
+    return any(has_rocm_parameter(ported.job, list_parameters(rule)) for rule in rules)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.ported import Refusal
-from portkit.lang.renaming import code_only
-from portkit.site.macro_items import is_defined
+from portkit.checks.ported_tree import Refusal
+from portkit.context.macro_items import is_defined
+from portkit.syntax.name_table import strip_comments_and_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.checks.ported import Ported, Written
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
 
 _MISSING: Final = (
     "This calls {name}!, and nothing defines that after the port. The build with the feature would"
@@ -22,13 +22,13 @@ _CALL: Final = re.compile(r"(?<![\w:$])([A-Za-z_]\w*)!\s*[(\[{]")
 _DEFINED: Final = re.compile(r"\bmacro_rules!\s*(\w+)")
 
 
-def check_macros(ported: Ported) -> Iterator[Refusal]:
+def check_macros(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse a call of a renamed macro that is neither defined nor imported.
 
     Args:
         ported: the tree after the port.
     """
-    written = [*ported.all_written(".rs")]
+    written = [*ported.find_written_files(".rs")]
     made: set[str] | None = None
     for each in written:
         for piece in each.pieces:
@@ -44,16 +44,16 @@ def check_macros(ported: Ported) -> Iterator[Refusal]:
                     yield Refusal((piece.finding,), _MISSING.format(name=name))
 
 
-def _find_calls(ported: Ported, text: str) -> set[str]:
+def _find_calls(ported: PortedTree, text: str) -> set[str]:
     """Return the macros that a text calls without a path and that are named after the port."""
     vendor = ported.job.vendor
     if not re.search(rf"(?:{vendor.variant}|{vendor.name})\w*!", text):
         return set()
-    calls = _CALL.findall(code_only(text))
-    return {name for name in calls if name != "macro_rules" and ported.job.names_vendor(name)}
+    calls = _CALL.findall(strip_comments_and_strings(text))
+    return {name for name in calls if name != "macro_rules" and ported.job.mentions_rocm(name)}
 
 
-def _find_definitions(written: Written) -> Iterator[str]:
+def _find_definitions(written: WrittenFile) -> Iterator[str]:
     """Yield the macros that edits of a file define."""
     for piece in written.pieces:
         text = written.source.text(piece.start, piece.end)
@@ -61,6 +61,6 @@ def _find_definitions(written: Written) -> Iterator[str]:
             yield from _DEFINED.findall(text)
 
 
-def _is_imported(written: Written, name: str) -> bool:
+def _is_imported(written: WrittenFile, name: str) -> bool:
     data = written.source.data
     return re.search(rb"\buse\b[^;]*\b%s\b" % re.escape(name.encode()), data) is not None

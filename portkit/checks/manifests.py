@@ -10,16 +10,16 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from portkit.checks.ported import Refusal
-from portkit.tree.resolution import FILE, Manifests
+from portkit.checks.ported_tree import Refusal
+from portkit.workspace.cargo_resolution import FILE, Manifests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from portkit.checks.ported import Ported
-    from portkit.tree.finding import Finding
-    from portkit.tree.resolution import Fault, Manifest
-    from portkit.tree.workspace import Workspace
+    from portkit.checks.ported_tree import PortedTree
+    from portkit.workspace.cargo_resolution import CargoFault, Manifest
+    from portkit.workspace.cargo_workspace import Workspace
+    from portkit.workspace.finding import Finding
 
 _REASON = (
     "{fact}, and this change needs it. Cargo would not load the tree. portkit does not write the"
@@ -27,7 +27,7 @@ _REASON = (
 )
 
 
-def check_manifests(ported: Ported) -> Iterator[Refusal]:
+def check_manifests(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse what Cargo would refuse in a manifest.
 
     Args:
@@ -70,7 +70,7 @@ def ported_manifests(
     return Manifests(inside, before.outside, lambda path: has_file(path) or before.has_file(path))
 
 
-def find_namers(findings: Iterable[Finding], fault: Fault) -> list[Finding]:
+def find_namers(findings: Iterable[Finding], fault: CargoFault) -> list[Finding]:
     """Return the findings whose edits name what a manifest lacks.
 
     Args:
@@ -81,7 +81,7 @@ def find_namers(findings: Iterable[Finding], fault: Fault) -> list[Finding]:
     return [f for f in findings if any(words.search(edit.text) for edit in f.edits)]
 
 
-def _find_writers(ported: Ported, fault: Fault) -> tuple[Finding, ...]:
+def _find_writers(ported: PortedTree, fault: CargoFault) -> tuple[Finding, ...]:
     """Return the findings that cause a fault: they name it, or they write one of its manifests."""
     paths = (fault.path, fault.where, f"{fault.where}/{FILE}")
     groups: list[Sequence[Finding]] = [ported.edited.get(path, ()) for path in paths]

@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Final
 from msgspec import field
 
 from portkit.checks.enums import PRELUDE, Enum, Enums
-from portkit.checks.scopes import Scopes, own_type
-from portkit.lang.exhaustive import Ctor, Families, Or, Pattern, UnsupportedPatternError
-from portkit.lang.source import COMMENTS, field_text, node_text
-from portkit.lang.value import Value
+from portkit.checks.scopes import Scopes, find_self_type
+from portkit.syntax.exhaustiveness import (
+    Constructor,
+    Families,
+    OrPattern,
+    Pattern,
+    UnsupportedPatternError,
+)
+from portkit.syntax.source_file import COMMENTS, field_text, node_text
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +42,7 @@ _LITERALS: Final = frozenset(
 _SPACE: Final = re.compile(r"\s+")
 
 
-class Reader(Value, frozen=True):
+class PatternReader(Value, frozen=True):
     """Reads the patterns of one ``match``.
 
     Attributes:
@@ -72,7 +78,7 @@ class Reader(Value, frozen=True):
             case "match_pattern" | "reference_pattern" | "captured_pattern":
                 return self.read(inner[0] if pattern.type == "match_pattern" else inner[-1])
             case "or_pattern":
-                return Or(tuple(map(self.read, inner)))
+                return OrPattern(tuple(map(self.read, inner)))
             case "_" | "remaining_field_pattern" | "mut_pattern" | "ref_pattern":
                 return None
             case "tuple_pattern":
@@ -81,7 +87,7 @@ class Reader(Value, frozen=True):
                 return self._slice(inner)
             case "boolean_literal":
                 self.families["bool"] = {"false": 0, "true": 0}
-                return Ctor("bool", node_text(pattern))
+                return Constructor("bool", node_text(pattern))
             case "identifier" | "scoped_identifier":
                 return self._name(pattern)
             case "tuple_struct_pattern":
@@ -91,7 +97,7 @@ class Reader(Value, frozen=True):
         if pattern.type == "range_pattern" and not {n.type for n in inner} <= _LITERALS:
             raise UnsupportedPatternError("a range with a constant")
         if pattern.type in _LITERALS:
-            return Ctor("literal", _SPACE.sub(" ", node_text(pattern)))
+            return Constructor("literal", _SPACE.sub(" ", node_text(pattern)))
         raise UnsupportedPatternError(pattern.type)
 
     def _tuple(self, pattern: Node, inner: Sequence[Node]) -> Pattern:
@@ -101,7 +107,7 @@ class Reader(Value, frozen=True):
             raise UnsupportedPatternError("a tuple with ..")
         family = f"tuple {len(inner)}"
         self.families[family] = {"": len(inner)}
-        return Ctor(family, "", tuple(map(self.read, inner)))
+        return Constructor(family, "", tuple(map(self.read, inner)))
 
     def _slice(self, inner: Sequence[Node]) -> Pattern:
         """Return a slice as a list of each length that matters; the last stands for the longer."""
@@ -110,12 +116,12 @@ class Reader(Value, frozen=True):
         args = [*map(self.read, inner)]
         at = next((i for i, node in enumerate(inner) if _is_rest(node)), None)
         if at is None:
-            return Ctor("slice", str(len(args)), tuple(args))
+            return Constructor("slice", str(len(args)), tuple(args))
         before, behind = args[:at], args[at + 1 :]
         size = len(before) + len(behind)
-        return Or(
+        return OrPattern(
             tuple(
-                Ctor("slice", str(n), (*before, *(None,) * (n - size), *behind))
+                Constructor("slice", str(n), (*before, *(None,) * (n - size), *behind))
                 for n in lengths
                 if n >= size
             )
@@ -140,7 +146,7 @@ class Reader(Value, frozen=True):
             args = {key: value for key, value in args.items() if value is not None}
             if not args.keys() <= {*known}:
                 raise UnsupportedPatternError("a field that the enum does not have")
-        return Ctor(enum.key, name, tuple(args.get(each) for each in known))
+        return Constructor(enum.key, name, tuple(args.get(each) for each in known))
 
     def _variant(self, head: Node, inner: Sequence[Node]) -> Pattern:
         enum, name = self._resolve(head)
@@ -152,7 +158,7 @@ class Reader(Value, frozen=True):
             args[at : at + 1] = [None] * (size - len(args) + 1)
         if len(args) != size:
             raise UnsupportedPatternError("another number of fields than the enum has")
-        return Ctor(enum.key, name, tuple(args))
+        return Constructor(enum.key, name, tuple(args))
 
     def _resolve(self, head: Node) -> tuple[Enum, str]:
         """Return the enum and the variant that a path names.
@@ -163,9 +169,9 @@ class Reader(Value, frozen=True):
         written, _, name = _SPACE.sub("", node_text(head)).rpartition("::")
         variant, prefix = name, written
         if not written:
-            path = self.scopes.path_of(head, name)
+            path = self.scopes.resolve_name(head, name)
             prefix, _, variant = path.rpartition("::")
-        owner = own_type(head) if prefix == "Self" else prefix
+        owner = find_self_type(head) if prefix == "Self" else prefix
         enum = self._enum(head, owner, variant) if owner else self._by_glob(head, variant)
         if not written and not owner:
             prefix = self._glob_of(head, variant) if enum.path else ""
@@ -179,16 +185,16 @@ class Reader(Value, frozen=True):
 
     def _enum(self, at: Node, owner: str, variant: str) -> Enum:
         first, _, rest = owner.partition("::")
-        real = self.scopes.path_of(at, first)
+        real = self.scopes.resolve_name(at, first)
         name = (f"{real}::{rest}" if rest else real).rpartition("::")[2]
         for each in dict.fromkeys((name, owner.rpartition("::")[2])):
-            found = self.enums.with_variants(each, self.path, (variant,))
+            found = self.enums.find_enum(each, self.path, (variant,))
             if found is not None:
                 return found
         raise UnsupportedPatternError(f"{owner}::{variant} is not known")
 
     def _by_glob(self, at: Node, variant: str) -> Enum:
-        for glob in self.scopes.globs_at(at):
+        for glob in self.scopes.find_globs(at):
             try:
                 return self._enum(at, glob, variant)
             except UnsupportedPatternError:
@@ -198,7 +204,7 @@ class Reader(Value, frozen=True):
         raise UnsupportedPatternError(f"{variant} is not known")
 
     def _glob_of(self, at: Node, variant: str) -> str:
-        for glob in self.scopes.globs_at(at):
+        for glob in self.scopes.find_globs(at):
             try:
                 self._enum(at, glob, variant)
             except UnsupportedPatternError:

@@ -16,39 +16,39 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.enums import Enums
-from portkit.checks.match_arms import Reader, measure_slices
+from portkit.checks.match_arms import PatternReader, measure_slices
 from portkit.checks.scopes import Scopes
-from portkit.copying import left_out
-from portkit.copying.analog import substitute_peer
-from portkit.lang import patterns
-from portkit.lang.cfg import around, attributes_of, conditions_of
-from portkit.lang.exhaustive import (
-    Ctor,
-    Or,
+from portkit.context.device_macros import list_parameters
+from portkit.context.match_gap import MatchGap, MissingArmBehavior
+from portkit.port import error_arms
+from portkit.port.copy_item import substitute_peer
+from portkit.syntax import patterns
+from portkit.syntax.cfg import find_attributes, find_conditions_around, parse_conditions
+from portkit.syntax.exhaustiveness import (
+    Constructor,
+    OrPattern,
     Pattern,
     UnsupportedPatternError,
-    constructors,
+    covers_value,
+    find_constructors,
     find_missing,
-    takes,
 )
-from portkit.lang.items import ITEMS, item_symbol
-from portkit.lang.renaming import normal
-from portkit.lang.source import Source, field_text, holds, node_text
-from portkit.lang.span import Span
-from portkit.lang.value import Value
-from portkit.lang.words import occurrences
-from portkit.site.gap import Answer, Gap
-from portkit.site.macros import parameters
-from portkit.tree.finding import Finding, Status
+from portkit.syntax.items import ITEMS, describe_item
+from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.source_file import SourceFile, contains_place, field_text, node_text
+from portkit.syntax.span import Span
+from portkit.syntax.value import Value
+from portkit.syntax.word_search import find_occurrences
+from portkit.workspace.finding import Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.lang.cfg import Cfg
-    from portkit.site.context import Job
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.cfg import Cfg
 
 _MOST_FEATURES: Final = 4
 """How many features are tried on and off; with more, those of other vendors stay off."""
@@ -107,10 +107,10 @@ class _Added(Value, frozen=True):
     gate: str
     pattern: str
     value: str
-    answer: Answer
+    answer: MissingArmBehavior
 
 
-def find_gaps(ported: Ported, paths: Sequence[str] | None = None) -> Iterator[Gap]:
+def find_gaps(ported: PortedTree, paths: Sequence[str] | None = None) -> Iterator[MatchGap]:
     """Yield the gaps of the tree after the port.
 
     Args:
@@ -124,7 +124,7 @@ def find_gaps(ported: Ported, paths: Sequence[str] | None = None) -> Iterator[Ga
     enums = Enums(rust, ported.source)
     gained = _find_gained(ported, enums)
     words = sorted({old.encode() for pairs in gained.values() for old, _ in pairs})
-    for path in paths or [path for path in job.learnt.mentions if path.endswith(".rs")]:
+    for path in paths or [path for path in job.tree_facts.mentions if path.endswith(".rs")]:
         before = job.workspace.sources.get(path)
         if before is None or b"match" not in before.data:
             continue
@@ -136,7 +136,7 @@ _Pairs = tuple[tuple[str, str], ...]
 """Variants of the source vendor's, each with the new one that takes its place."""
 
 
-def _find_gained(ported: Ported, enums: Enums) -> Mapping[str, _Pairs]:
+def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
     """Return the variants that each enum gains, by the enum's key."""
     job = ported.job
     found: dict[str, _Pairs] = {}
@@ -165,19 +165,19 @@ class _File:
 
     def __init__(
         self,
-        job: Job,
-        file: Source | Written,
+        job: PortJob,
+        file: SourceFile | WrittenFile,
         enums: Enums,
         gained: Mapping[str, _Pairs],
         words: Sequence[bytes],
     ) -> None:
         self.job = job
         self.file = file
-        self.source = source = file if isinstance(file, Source) else file.source
+        self.source = source = file if isinstance(file, SourceFile) else file.source
         self.enums = enums
         self.gained = gained
         data = source.data
-        found = [at for word in words for at in occurrences(data, word)]
+        found = [at for word in words for at in find_occurrences(data, word)]
         aliases = [match[1] for at in found if (match := _ALIAS.match(data, at))]
         named = re.compile(rb"\b(?:%s)\b" % b"|".join(aliases)) if aliases else None
         found += [match.start() for match in named.finditer(data)] if named is not None else []
@@ -189,12 +189,12 @@ class _File:
         """The root of at least the items that hold such a name."""
         return self.file.tree_around(self.places).root_node
 
-    def gaps(self) -> Iterator[Gap]:
+    def gaps(self) -> Iterator[MatchGap]:
         """Yield the gaps of the file, in order."""
         pending = [self.root] if self.places else []
         while pending:
             node = pending.pop()
-            if not holds(self.places, node):
+            if not contains_place(self.places, node):
                 continue
             if node.type == "match_block":
                 yield from self._gap(node, self.source, 0)
@@ -203,7 +203,7 @@ class _File:
             else:
                 pending += reversed(node.named_children)
 
-    def _in_tokens(self, macro: Node) -> Iterator[Gap]:
+    def _in_tokens(self, macro: Node) -> Iterator[MatchGap]:
         """Yield the gaps among the tokens of a macro, whose parameters are read as names."""
         data = self.source.data
         for match in _MATCH.finditer(data, macro.start_byte, macro.end_byte):
@@ -211,7 +211,7 @@ class _File:
             if end is None:
                 continue
             text = data[match.start() : end].replace(b"$", b"_")
-            source = Source("tokens.rs", _WRAPPED + text + b"}")
+            source = SourceFile("tokens.rs", _WRAPPED + text + b"}")
             root = source.tree.root_node
             if root.has_error:
                 continue
@@ -223,7 +223,7 @@ class _File:
                     break
                 pending += reversed(node.named_children)
 
-    def _gap(self, block: Node, source: Source, shift: int) -> Iterator[Gap]:
+    def _gap(self, block: Node, source: SourceFile, shift: int) -> Iterator[MatchGap]:
         """Yield the gap of a ``match``, if it has one.
 
         Args:
@@ -234,17 +234,17 @@ class _File:
         nodes = [node for node in block.named_children if node.type == "match_arm"]
         heads = [h for n in nodes if (h := n.child_by_field_name("pattern")) is not None]
         places = self.places if not shift else [at - shift for at in self.places]
-        if block.has_error or not any(holds(places, head) for head in heads):
+        if block.has_error or not any(contains_place(places, head) for head in heads):
             return
-        if any(map(left_out.takes_all, nodes)):
+        if any(map(error_arms.is_catch_all, nodes)):
             return
         longest, is_open = measure_slices(heads)
-        reader = Reader(self.source.path, self.enums, self.scopes, longest, is_open)
+        reader = PatternReader(self.source.path, self.enums, self.scopes, longest, is_open)
         try:
             arms = [_read(reader, node, self.source, shift) for node in nodes]
             bound = self._parameters(block, shift) if shift else None
             match = _Match(self.job, reader, arms, self.gained, bound)
-            outer = [*around(self.root, block.start_byte + shift)]
+            outer = [*find_conditions_around(self.root, block.start_byte + shift)]
             added = [*match.added(outer)]
         except UnsupportedPatternError:
             return
@@ -257,14 +257,14 @@ class _File:
         if before is None or before.data != self.source.data or not match.has_own_arm():
             return False
         symbol = _symbol_of(self._around(block, shift))
-        return not self.job.names_source(symbol.rpartition("::")[2])
+        return not self.job.mentions_cuda(symbol.rpartition("::")[2])
 
     def _parameters(self, block: Node, shift: int) -> frozenset[str]:
         """Return the parameters of the macro rule around a ``match``."""
         rule: Node | None = self._around(block, shift)
         while rule is not None and rule.type != "macro_rule":
             rule = rule.parent
-        return frozenset(parameters(rule)) if rule is not None else frozenset()
+        return frozenset(list_parameters(rule)) if rule is not None else frozenset()
 
     def _around(self, block: Node, shift: int) -> Node:
         """Return the node that holds a ``match``; for one among tokens, the macro."""
@@ -276,8 +276,8 @@ class _File:
         )
 
     def _told(
-        self, block: Node, source: Source, shift: int, match: _Match, added: Sequence[_Added]
-    ) -> Gap:
+        self, block: Node, source: SourceFile, shift: int, match: _Match, added: Sequence[_Added]
+    ) -> MatchGap:
         last = match.find_place(added)
         indent = self.source.indent(last.start_byte + shift)
         value = last.child_by_field_name("value")
@@ -296,15 +296,19 @@ class _File:
                 lines.append(f"{gate}{indent}{arm.pattern} => {value},")
             return "\n".join(lines)
 
-        return Gap(
+        return MatchGap(
             path=self.source.path,
             span=Span(owner.start_byte + shift, owner.end_byte + shift),
             at=at + shift,
             symbol=_symbol_of(self._around(block, shift)),
             enums=tuple(match.named),
             arms=written([arm.value or error for arm in added]),
-            errors=written([left_out.error_value(match.macro) for _ in added]),
-            answer=max((arm.answer for arm in added), key=[*Answer].index, default=Answer.STANDS),
+            errors=written([error_arms.write_error_value(match.macro) for _ in added]),
+            answer=max(
+                (arm.answer for arm in added),
+                key=[*MissingArmBehavior].index,
+                default=MissingArmBehavior.STANDS,
+            ),
         )
 
 
@@ -313,8 +317,8 @@ class _Match:
 
     def __init__(
         self,
-        job: Job,
-        reader: Reader,
+        job: PortJob,
+        reader: PatternReader,
         arms: list[_Arm],
         gained: Mapping[str, _Pairs],
         bound: frozenset[str] | None,
@@ -350,38 +354,41 @@ class _Match:
             gate = self._gate(pattern, builds, where)
             own = self._own_copy(pattern)
             if own is not None:
-                copies.setdefault(own[0], _Added(pattern, gate, *own, Answer.COPY))
+                copies.setdefault(own[0], _Added(pattern, gate, *own, MissingArmBehavior.COPY))
                 continue
-            key = gate, self._value(pattern), self.job.names_source(text)
+            key = gate, self._value(pattern), self.job.mentions_cuda(text)
             found.setdefault(key, []).append(text)
             firsts.setdefault(key, pattern)
         yield from copies.values()
         for key, texts in found.items():
             gate, value, _ = key
-            answer = Answer.ERROR if value is None else Answer.OTHERS
+            answer = MissingArmBehavior.ERROR if value is None else MissingArmBehavior.OTHERS
             yield _Added(firsts[key], gate, " | ".join(texts), value or "", answer)
 
     def find_place(self, added: Sequence[_Added]) -> Node:
         """Return the arm behind which arms are set: the source vendor's, or else the last."""
-        direct = [a.of for a in added if isinstance(a.of, Ctor) and a.of.family in self.gained]
+        direct = [
+            a.of for a in added if isinstance(a.of, Constructor) and a.of.family in self.gained
+        ]
         backs = [self._replaced(pattern, 0) for pattern in direct]
-        own = [arm for arm in self.arms if any(takes(arm.pattern, back) for back in backs)]
+        own = [arm for arm in self.arms if any(covers_value(arm.pattern, back) for back in backs)]
         return (own if own and len(direct) == len(added) else self.arms)[-1].node
 
     def has_own_arm(self) -> bool:
         """Whether an arm is on a new variant and is no copy of another arm."""
         copies = [
-            (self._renamed(arm.pattern), normal(self.job.rename(arm.value))) for arm in self.arms
+            (self._renamed(arm.pattern), normalize_rust(self.job.rename(arm.value)))
+            for arm in self.arms
         ]
         return any(
-            self._is_on_new(arm.pattern) and (arm.pattern, normal(arm.value)) not in others
+            self._is_on_new(arm.pattern) and (arm.pattern, normalize_rust(arm.value)) not in others
             for number, arm in enumerate(self.arms)
             for others in (copies[:number] + copies[number + 1 :],)
         )
 
     def _is_on_new(self, pattern: Pattern) -> bool:
         new = {(key, pair[1]) for key, pairs in self.gained.items() for pair in pairs}
-        return any((ctor.family, ctor.name) in new for ctor in constructors(pattern))
+        return any((ctor.family, ctor.name) in new for ctor in find_constructors(pattern))
 
     def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""
@@ -400,7 +407,7 @@ class _Match:
         """Return the patterns of the arms that exist, but for those on some variants."""
         rows = (arm.pattern for arm in self.arms if arm.exists(on) and not arm.is_guarded)
         kept = (_without(row, without) for row in rows)
-        return [row for row in kept if row != Or(())]
+        return [row for row in kept if row != OrPattern(())]
 
     def _families(
         self, on: frozenset[str], without: frozenset[str] = frozenset()
@@ -434,7 +441,7 @@ class _Match:
         Raises:
             UnsupportedPatternError: no attribute fits.
         """
-        met = [(self.reader.met.get(c.family), c.name) for c in constructors(pattern)]
+        met = [(self.reader.met.get(c.family), c.name) for c in find_constructors(pattern)]
         variants = [enum.variants[name] for enum, name in met if enum is not None]
         own = [cfg for variant in variants for cfg in variant.conditions]
         gates = dict.fromkeys(gate for variant in variants for gate in variant.gates)
@@ -457,15 +464,19 @@ class _Match:
         if not self.reader.aliases and self.bound is None:
             return None
         back = self._replaced(pattern, 0)
-        arms = [arm for arm in self.arms if takes(arm.pattern, back)]
-        if not arms or arms[0].is_guarded or not takes(self._renamed(arms[0].pattern), pattern):
+        arms = [arm for arm in self.arms if covers_value(arm.pattern, back)]
+        if (
+            not arms
+            or arms[0].is_guarded
+            or not covers_value(self._renamed(arms[0].pattern), pattern)
+        ):
             return None
         text = [arms[0].head, arms[0].value]
         for alias, path in self.reader.aliases.items():
             text = [re.sub(rf"(?<![\w.:]){alias}\b(?!\s*::)", path, each) for each in text]
         renamed = [self._with_bound(self.job.rename(each), each) for each in text]
         named = _PARAMETER.sub("", " ".join(renamed))
-        if renamed[0] == text[0] or self.job.names_source(named):
+        if renamed[0] == text[0] or self.job.mentions_cuda(named):
             return None
         return renamed[0], renamed[1]
 
@@ -479,19 +490,19 @@ class _Match:
 
     def _renamed(self, pattern: Pattern) -> Pattern:
         """Return a pattern with the new variant for each of the source vendor's."""
-        if isinstance(pattern, Or):
-            return Or(tuple(map(self._renamed, pattern.members)))
-        if not isinstance(pattern, Ctor):
+        if isinstance(pattern, OrPattern):
+            return OrPattern(tuple(map(self._renamed, pattern.members)))
+        if not isinstance(pattern, Constructor):
             return pattern
         args = tuple(map(self._renamed, pattern.args))
         names = dict(self.gained.get(pattern.family, ()))
-        return Ctor(pattern.family, names.get(pattern.name, pattern.name), args)
+        return Constructor(pattern.family, names.get(pattern.name, pattern.name), args)
 
     def _replaced(
         self, pattern: Pattern, side: int, names: Mapping[str, str] | None = None
     ) -> Pattern:
         """Return a pattern with another variant for each new one: the source's, or a given one."""
-        if not isinstance(pattern, Ctor):
+        if not isinstance(pattern, Constructor):
             return pattern
         args = tuple(self._replaced(arg, side, names) for arg in pattern.args)
         for pair in self.gained.get(pattern.family, ()):
@@ -499,8 +510,8 @@ class _Match:
                 continue
             name = names[pattern.family] if names is not None else pair[side]
             size = len(self.reader.met[pattern.family].variants[name].fields)
-            return Ctor(pattern.family, name, (None,) * size)
-        return Ctor(pattern.family, pattern.name, args)
+            return Constructor(pattern.family, name, (None,) * size)
+        return Constructor(pattern.family, pattern.name, args)
 
     def _value(self, pattern: Pattern) -> str | None:
         """Return what the arms do with other backends in the place of the new one, if they agree.
@@ -509,7 +520,11 @@ class _Match:
         """
         for of_peers in (True, False):
             values = [self._value_with(pattern, names) for names in self._others(of_peers=of_peers)]
-            if values and None not in values and len({normal(v or "") for v in values}) == 1:
+            if (
+                values
+                and None not in values
+                and len({normalize_rust(v or "") for v in values}) == 1
+            ):
                 return values[0]
         return None
 
@@ -518,12 +533,14 @@ class _Match:
         ((key, gained), *more) = self.gained.items()
         new = {each for pair in gained for each in pair}
         for name in self.reader.met[key].variants if not more else ():
-            if name not in new and self.job.names_peer(name) is of_peers:
+            if name not in new and self.job.mentions_peer(name) is of_peers:
                 yield {key: name}
 
     def _value_with(self, pattern: Pattern, names: Mapping[str, str]) -> str | None:
         value = self._replaced(pattern, 0, names)
-        arm = next((a for a in self.arms if not a.is_guarded and takes(a.pattern, value)), None)
+        arm = next(
+            (a for a in self.arms if not a.is_guarded and covers_value(a.pattern, value)), None
+        )
         head = arm.node.child_by_field_name("pattern") if arm is not None else None
         if arm is None or head is None:
             return None
@@ -531,7 +548,8 @@ class _Match:
             *re.findall(r"\w+", field_text(arm.node, "value"))
         }  # a text to be formatted may name some
         if any(
-            n.type == "macro_invocation" or node_text(n) in words for n in patterns.bindings(head)
+            n.type == "macro_invocation" or node_text(n) in words
+            for n in patterns.find_bindings(head)
         ):
             return None
         return self._with_bound(
@@ -540,7 +558,7 @@ class _Match:
 
     def _text(self, pattern: Pattern) -> str:
         """Return a pattern as Rust."""
-        if not isinstance(pattern, Ctor):
+        if not isinstance(pattern, Constructor):
             return "_"
         args = [*map(self._text, pattern.args)]
         enum = self.reader.met.get(pattern.family)
@@ -556,7 +574,7 @@ class _Match:
             return f"{path}(..)"
         return f"{path}({', '.join(args)})" if args else path
 
-    def _plain(self, pattern: Ctor, args: list[str]) -> str:
+    def _plain(self, pattern: Constructor, args: list[str]) -> str:
         if pattern.family == "slice":
             longer = self.reader.is_open and int(pattern.name) > self.reader.longest
             return f"[{', '.join([*args, '..'] if longer else args)}]"
@@ -565,11 +583,11 @@ class _Match:
         return pattern.name
 
 
-def _read(reader: Reader, node: Node, source: Source, shift: int) -> _Arm:
+def _read(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> _Arm:
     head = node.child_by_field_name("pattern")
     if head is None:
         raise UnsupportedPatternError("an arm without a pattern")
-    conditions = conditions_of(attributes_of(node, ()))
+    conditions = parse_conditions(find_attributes(node, ()))
     guarded = head.child_by_field_name("condition") is not None
     value = node.child_by_field_name("value") or head
     texts = [source.text(n.start_byte + shift, n.end_byte + shift) for n in (head, value)]
@@ -580,15 +598,17 @@ def _read(reader: Reader, node: Node, source: Source, shift: int) -> _Arm:
 
 def _without(pattern: Pattern, gone: frozenset[str]) -> Pattern:
     """Return a pattern without the values of some variants; an empty one if nothing is left."""
-    if isinstance(pattern, Or):
-        kept = tuple(each for m in pattern.members if (each := _without(m, gone)) != Or(()))
-        return Or(kept)
-    if not isinstance(pattern, Ctor):
+    if isinstance(pattern, OrPattern):
+        kept = tuple(each for m in pattern.members if (each := _without(m, gone)) != OrPattern(()))
+        return OrPattern(kept)
+    if not isinstance(pattern, Constructor):
         return pattern
     if f"{pattern.family}:{pattern.name}" in gone:
-        return Or(())
+        return OrPattern(())
     args = tuple(_without(arg, gone) for arg in pattern.args)
-    return Or(()) if Or(()) in args else Ctor(pattern.family, pattern.name, args)
+    return (
+        OrPattern(()) if OrPattern(()) in args else Constructor(pattern.family, pattern.name, args)
+    )
 
 
 def _symbol_of(node: Node) -> str:
@@ -596,7 +616,7 @@ def _symbol_of(node: Node) -> str:
     names: list[str] = []
     outer: Node | None = node
     while outer is not None:
-        names += [item_symbol(outer)] if outer.type in ITEMS else []
+        names += [describe_item(outer)] if outer.type in ITEMS else []
         outer = outer.parent
     return "::".join(filter(None, reversed(names)))
 

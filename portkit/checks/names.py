@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.checks.definitions import (
     Definitions,
+    do_conditions_hold,
     find_vendor_names,
-    hold,
     is_bound,
     is_declared,
     is_name,
 )
-from portkit.checks.ported import Refusal
-from portkit.checks.scopes import Scopes, own_type
-from portkit.lang.cfg import around
-from portkit.lang.source import field_text, node_text
-from portkit.lang.value import Value
+from portkit.checks.ported_tree import Refusal
+from portkit.checks.scopes import Scopes, find_self_type
+from portkit.syntax.cfg import find_conditions_around
+from portkit.syntax.source_file import field_text, node_text
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.tree.edits import Piece
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.workspace.edits import Piece
 
 _MISSING: Final = (
     "This line would name `{name}`, which nothing defines after the port. It would not compile."
@@ -54,24 +54,24 @@ class _Use(Value, frozen=True):
 
     name: str
     node: Node
-    written: Written
+    written: WrittenFile
     piece: Piece
 
 
-def check_names(ported: Ported) -> Iterator[Refusal]:
+def check_names(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse a line that names something that does not exist where it is compiled.
 
     Args:
         ported: the tree after the port.
     """
     definitions = Definitions(ported)
-    for written in ported.all_edited(".rs"):
+    for written in ported.find_edited_files(".rs"):
         for use in _uses(ported, written):
             if reason := _why_missing(definitions, use):
                 yield Refusal((use.piece.finding,), reason)
 
 
-def _uses(ported: Ported, written: Written) -> Iterator[_Use]:
+def _uses(ported: PortedTree, written: WrittenFile) -> Iterator[_Use]:
     """Yield the names of the written vendor's that edits put into a file."""
     for match, node, piece in find_vendor_names(ported, written):
         if is_name(node, match):
@@ -151,8 +151,8 @@ def _why_no_field(definitions: Definitions, use: _Use, value: Node) -> str:
     if holder is None or holder.type != "struct_expression":
         return ""
     head = field_text(holder, "name")
-    owner = own_type(holder) if head == "Self" else head
-    path = Scopes().path_of(holder, owner.partition("::")[0]) if "::" not in owner else owner
+    owner = find_self_type(holder) if head == "Self" else head
+    path = Scopes().resolve_name(holder, owner.partition("::")[0]) if "::" not in owner else owner
     name = re.sub(r"<.*", "", path.rpartition("::")[2])
     if not name:
         return ""
@@ -172,11 +172,11 @@ def _why_gated(definitions: Definitions, use: _Use) -> str:
         return ""
     path = use.written.source.path
     here = (
-        *around(use.written.tree.root_node, use.node.start_byte),
+        *find_conditions_around(use.written.tree.root_node, use.node.start_byte),
         *definitions.file_conditions(path),
     )
     for on in definitions.find_builds(path, chain(here, *found)):
-        if hold(here, on) and not any(hold(each, on) for each in found):
+        if do_conditions_hold(here, on) and not any(do_conditions_hold(each, on) for each in found):
             return _GATED.format(name=use.name)
     return ""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.ported import Refusal
-from portkit.lang.precedence import is_or, requires_parentheses
-from portkit.site.fragments import parse_arguments, parse_body
+from portkit.checks.ported_tree import Refusal
+from portkit.context.macro_fragments import parse_arguments, parse_body
+from portkit.syntax.precedence import is_or, requires_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.site.fragments import Known
-    from portkit.tree.edits import Piece
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.context.macro_fragments import Known
+    from portkit.workspace.edits import Piece
 
 _SPLIT: Final = (
     "With this edit the two sides of || belong to different operands. The condition would mean"
@@ -24,13 +24,13 @@ _SPLIT: Final = (
 _TOKENS: Final = frozenset({"macro_invocation", "macro_rule"})
 
 
-def check_operands(ported: Ported) -> Iterator[Refusal]:
+def check_operands(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse a widened condition that is not exactly one node of the written tree.
 
     Args:
         ported: the tree after the port.
     """
-    for written in ported.all_written(".rs"):
+    for written in ported.find_written_files(".rs"):
         known: Known = {}
         chains: dict[int, bool] = {}
         for piece in written.pieces:
@@ -38,7 +38,7 @@ def check_operands(ported: Ported) -> Iterator[Refusal]:
                 yield Refusal((piece.finding,), _SPLIT)
 
 
-def _is_widening(written: Written, piece: Piece) -> bool:
+def _is_widening(written: WrittenFile, piece: Piece) -> bool:
     """Tell whether an edit writes an expression, `||` and another one in place of the first."""
     text = written.source.text(piece.start, piece.end)
     if written.before is None or " || " not in text:
@@ -50,7 +50,7 @@ def _is_widening(written: Written, piece: Piece) -> bool:
     return False
 
 
-def _is_operand(written: Written, piece: Piece, known: Known, chains: dict[int, bool]) -> bool:
+def _is_operand(written: WrittenFile, piece: Piece, known: Known, chains: dict[int, bool]) -> bool:
     root: Node | None = written.tree.root_node
     while root is not None:
         node = root.descendant_for_byte_range(piece.start, piece.end)
@@ -70,7 +70,7 @@ def _find_tokens(node: Node | None) -> Node | None:
     return node
 
 
-def _parse_tokens(written: Written, macro: Node, piece: Piece, known: Known) -> Node | None:
+def _parse_tokens(written: WrittenFile, macro: Node, piece: Piece, known: Known) -> Node | None:
     """Return the part of a macro's tokens that holds what an edit writes, parsed."""
     if macro.type == "macro_rule":
         return parse_body(written.source, macro, known)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import field
 
-from portkit.lang.imports import leaves, name_of
-from portkit.lang.source import field_text, node_text
-from portkit.lang.value import Value
+from portkit.syntax.imports import find_import_leaves, read_leaf_name
+from portkit.syntax.source_file import field_text, node_text
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ class Scopes(Value, frozen=True):
                     return
             outer = outer.parent
 
-    def path_of(self, node: Node, name: str) -> str:
+    def resolve_name(self, node: Node, name: str) -> str:
         """Return the path that a name stands for at a node; the name itself if nothing says."""
         for container in self.around(node):
             found = container.imports.get(name) or container.types.get(name)
@@ -62,12 +62,12 @@ class Scopes(Value, frozen=True):
                 return found
         return name
 
-    def globs_at(self, node: Node) -> tuple[str, ...]:
+    def find_globs(self, node: Node) -> tuple[str, ...]:
         """Return the paths of which everything is imported at a node, the innermost first."""
         return tuple(glob for container in self.around(node) for glob in container.globs)
 
 
-def own_type(node: Node) -> str:
+def find_self_type(node: Node) -> str:
     """Return the type that ``Self`` stands for at a node, or an empty string."""
     outer = node.parent
     while outer is not None:
@@ -93,7 +93,7 @@ def _read(container: Node) -> Container:
                 types[field_text(child, "name")] = node_text(alias)
         if child.type != "use_declaration":
             continue
-        for leaf, prefix in leaves(child):
+        for leaf, prefix in find_import_leaves(child):
             text = prefix + node_text(leaf)
             if leaf.type == "use_wildcard":
                 globs.append(text.removesuffix("*").rstrip().removesuffix("::"))
@@ -103,5 +103,5 @@ def _read(container: Node) -> Container:
                 path = prefix.removesuffix("::")
                 imports[path.rpartition("::")[2]] = path
             else:
-                imports[name_of(leaf)] = text
+                imports[read_leaf_name(leaf)] = text
     return Container(imports, tuple(globs), types)

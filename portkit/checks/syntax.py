@@ -5,16 +5,16 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from portkit.checks.ported import Refusal
-from portkit.tree.edits import find_clash, write_edits
+from portkit.checks.ported_tree import Refusal
+from portkit.workspace.edits import find_clash, write_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported, Written
-    from portkit.tree.finding import Finding
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.workspace.finding import Finding
 
 _CLASH = (
     "Two edits of portkit need the same bytes here ({first} and {second}). Only one of them can be"
@@ -26,7 +26,7 @@ _BROKEN = (
 )
 
 
-def check_syntax(ported: Ported) -> Iterator[Refusal]:
+def check_syntax(ported: PortedTree) -> Iterator[Refusal]:
     """Refuse edits that clash, and those after which a file does not parse.
 
     Args:
@@ -36,17 +36,17 @@ def check_syntax(ported: Ported) -> Iterator[Refusal]:
         if (clash := find_clash(findings)) is not None:
             first, second = clash[0]
             yield Refusal((second,), _CLASH.format(first=first.code, second=second.code))
-    for written in ported.all_written(".rs"):
+    for written in ported.find_written_files(".rs"):
         if not written.tree.root_node.has_error or _was_broken(written):
             continue
         yield Refusal(_find_writers(written), _BROKEN.format(language="Rust"))
-    for written in ported.all_written(".toml"):
+    for written in ported.find_written_files(".toml"):
         if _is_toml(written.source.data) or _was_broken(written):
             continue
         yield Refusal(_find_spoilers(written), _BROKEN.format(language="TOML"))
 
 
-def _was_broken(written: Written) -> bool:
+def _was_broken(written: WrittenFile) -> bool:
     if written.before is None:
         return False
     if written.source.path.endswith(".toml"):
@@ -54,7 +54,7 @@ def _was_broken(written: Written) -> bool:
     return written.before.tree.root_node.has_error
 
 
-def _find_writers(written: Written) -> tuple[Finding, ...]:
+def _find_writers(written: WrittenFile) -> tuple[Finding, ...]:
     """Return the findings that write the innermost broken nodes; all of the file without one."""
     found: dict[int, Finding] = {}
     pending: list[Node] = [written.tree.root_node]
@@ -68,7 +68,7 @@ def _find_writers(written: Written) -> tuple[Finding, ...]:
     return tuple(found.values()) or written.writers
 
 
-def _find_spoilers(written: Written) -> tuple[Finding, ...]:
+def _find_spoilers(written: WrittenFile) -> tuple[Finding, ...]:
     """Return the last finding without which a manifest parses; all of them if there is none.
 
     The patches of a profile in one manifest need each other, so that none of them is left alone.

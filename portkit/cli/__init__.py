@@ -48,7 +48,7 @@ USAGE: Final = 2
 """The exit code of an error in the arguments."""
 
 
-def named(name: str) -> Command:
+def find_command(name: str) -> Command:
     """Return a command.
 
     Args:
@@ -73,7 +73,7 @@ class _Program(TyperGroup):
         except _USAGE_ERROR as error:
             from portkit.cli.command import complain
 
-            code = complain(_sentence(error), USAGE)
+            code = complain(_render_usage_error(error), USAGE)
         except typer.Abort:
             code = 1
         if not extra.get("standalone_mode", True):
@@ -90,7 +90,7 @@ class _Program(TyperGroup):
             formatter.write_dl(rows)
 
 
-def program(asked: str = "") -> typer.Typer:
+def load_program(asked: str = "") -> typer.Typer:
     """Return the program.
 
     Args:
@@ -108,11 +108,11 @@ def program(asked: str = "") -> typer.Typer:
     )
     made.callback()(_portkit)
     for name in [asked] if asked in COMMANDS else COMMANDS:
-        named(name).add_to(made)
+        find_command(name).add_to(made)
     return made
 
 
-def _sentence(error: UsageError) -> str:
+def _render_usage_error(error: UsageError) -> str:
     """Return what is wrong: our own sentence alone, or typer's with the way to the help."""
     param = getattr(error, "param", None) or getattr(error, "param_hint", None)
     if isinstance(error, typer.BadParameter) and param is None:
@@ -123,15 +123,15 @@ def _sentence(error: UsageError) -> str:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from portkit.cli.built import commit
-        from portkit.cli.output import show
-        from portkit.tree.tools import tools
+        from portkit.cli.build_info import read_commit
+        from portkit.cli.output import print_text
+        from portkit.workspace.programs import find_tools
 
-        built = commit()
-        show(f"portkit {__version__}" + (f" ({built})" if built else ""))
-        for tool in tools():
+        built = read_commit()
+        print_text(f"portkit {__version__}" + (f" ({built})" if built else ""))
+        for tool in find_tools():
             found = f"{tool.version or 'of an unknown version'} ({tool.path})"
-            show(f"{tool.name} {found if tool.path else 'not found'}")
+            print_text(f"{tool.name} {found if tool.path else 'not found'}")
         raise typer.Exit
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 import typer
 from typer.core import TyperCommand
 
-from portkit.errors import DiskError, PortkitError, one_line
-from portkit.lang.value import Value
+from portkit.errors import DiskError, PortkitError, format_error
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ class Command(Value, frozen=True):
         app.command(self.name, cls=self.kind, epilog=epilog)(self.run)
 
 
-def command(
+def make_command(
     *examples: str, name: str = "", kind: type[TyperCommand] = TyperCommand
 ) -> Callable[[Callable[P, int | None]], Command]:
     """Return a decorator that makes a command of a function that returns an exit code.
@@ -73,23 +73,23 @@ def command(
     def decorate(run: Callable[P, int | None]) -> Command:
         @functools.wraps(run)
         def run_command(*args: P.args, **kwargs: P.kwargs) -> None:
-            raise typer.Exit(_exit_code(lambda: run(*args, **kwargs)))
+            raise typer.Exit(_choose_exit_code(lambda: run(*args, **kwargs)))
 
         return Command(name or run.__name__, run_command, examples, kind)
 
     return decorate
 
 
-def _exit_code(run: Callable[[], int | None]) -> int:
+def _choose_exit_code(run: Callable[[], int | None]) -> int:
     try:
         return run() or 0
     except (typer.Exit, typer.BadParameter):
         raise
     except (Exception, KeyboardInterrupt) as error:
-        return told(error)
+        return report_error(error)
 
 
-def told(error: Exception | KeyboardInterrupt) -> int:
+def report_error(error: Exception | KeyboardInterrupt) -> int:
     """Say in one sentence what has ended a run, and return the exit code."""
     if isinstance(error, PortkitError):
         return complain(str(error), error.exit_code)
@@ -105,7 +105,7 @@ def told(error: Exception | KeyboardInterrupt) -> int:
         )
     if os.environ.get("PORTKIT_TRACEBACK"):
         traceback.print_exception(error)
-    said = one_line(error)
+    said = format_error(error)
     return complain(
         f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in"
         " the environment portkit shows where it happened",
@@ -115,8 +115,11 @@ def told(error: Exception | KeyboardInterrupt) -> int:
 
 def complain(sentence: str, code: int) -> int:
     """Print an error, and return the exit code."""
-    from portkit.report.terminal import terminal, visible
+    from portkit.report.terminal import escape_controls, open_terminal
 
     with contextlib.suppress(OSError):
-        print(f"{terminal(sys.stderr).loud('error')}: {visible(sentence)}", file=sys.stderr)
+        print(
+            f"{open_terminal(sys.stderr).loud('error')}: {escape_controls(sentence)}",
+            file=sys.stderr,
+        )
     return code

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from portkit.cli.command import FOUND, command
+from portkit.cli.command import FOUND, make_command
 from portkit.cli.options import Output  # noqa: TC001 (typer reads it)
-from portkit.cli.output import deliver, plain, screen
+from portkit.cli.output import open_screen, plain_terminal, write_report
 
 
 class DiffForm(StrEnum):
@@ -21,7 +21,7 @@ class DiffForm(StrEnum):
     MARKDOWN = "markdown"
 
 
-@command(
+@make_command(
     "portkit diff old.json new.json",
     "portkit diff old.json new.json --format markdown --output changes.md",
     "portkit diff old.json new.json --check",
@@ -43,14 +43,14 @@ def diff(
     tree at two times.
     """
     from portkit.report import compare
-    from portkit.report.documents import read_scan
+    from portkit.report.stored_reports import read_scan
 
-    found = compare.compare(read_scan(old), read_scan(new))
+    found = compare.compare_scans(read_scan(old), read_scan(new))
     if form is DiffForm.JSON:
-        text = compare.comparison_json(found)
+        text = compare.render_comparison_json(found)
     elif form is DiffForm.MARKDOWN:
-        text = compare.comparison_markdown(found)
+        text = compare.render_comparison_markdown(found)
     else:
-        text = compare.comparison_text(found, plain() if output else screen())
-    deliver(text, output)
+        text = compare.render_comparison_text(found, plain_terminal() if output else open_screen())
+    write_report(text, output)
     return FOUND if check and found.differences else 0

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def complete_codes(incomplete: str) -> list[tuple[str, str]]:
     """Return the codes that a shell may complete a word to, with what they find."""
-    from portkit.scan.codes import every_page
+    from portkit.engine.rule_pages import list_all_pages
 
-    return _in_list(
-        incomplete, ((page.code, page.title.replace("``", "`")) for page in every_page())
+    return _complete_list(
+        incomplete, ((page.code, page.title.replace("``", "`")) for page in list_all_pages())
     )
 
 
@@ -28,35 +28,35 @@ def complete_steps(incomplete: str) -> list[tuple[str, str]]:
     """Return the steps of ``portkit verify``, with what they show."""
     from portkit.verify import STEPS
 
-    return _in_list(incomplete, ((step.name, step.shows) for step in STEPS))
+    return _complete_list(incomplete, ((step.name, step.shows) for step in STEPS))
 
 
 def complete_codebases(incomplete: str) -> list[tuple[str, str]]:
     """Return the codebases that can be named; the shell itself completes paths where none fits."""
-    from portkit.codebases.known import names
+    from portkit.codebases.registry import list_codebases
 
     with contextlib.suppress(PortkitError):
-        return [(name, "") for name in names() if name.startswith(incomplete)]
+        return [(name, "") for name in list_codebases() if name.startswith(incomplete)]
     return []
 
 
 def complete_specs(incomplete: str) -> list[tuple[str, str]]:
     """Return the codebases and versions that can be fetched, as far as cargo's cache knows them."""
-    from portkit.fetch import fetchable, published_versions
+    from portkit.fetch import list_fetchable, list_published_versions
     from portkit.fetch.workspace import LATEST
 
     name, at, _ = incomplete.partition("@")
     found: list[tuple[str, str]] = []
     with contextlib.suppress(PortkitError):
         if not at:
-            return [(each, "") for each in fetchable() if each.startswith(name)]
-        versions = published_versions(name, ask=False)
+            return [(each, "") for each in list_fetchable() if each.startswith(name)]
+        versions = list_published_versions(name, ask=False)
         found = [(f"{name}@{LATEST}", "the last release")]
         found += [(f"{name}@{v.version}", "fetched before" if v.fetched else "") for v in versions]
     return [each for each in found if each[0].startswith(incomplete)]
 
 
-def _in_list(incomplete: str, words: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _complete_list(incomplete: str, words: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return what the last word of a list with commas may become."""
     done, comma, begun = incomplete.rpartition(",")
     return [(done + comma + word, said) for word, said in words if word.startswith(begun)]

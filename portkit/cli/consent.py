@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from portkit.cli.output import notice, progress
+from portkit.cli.output import print_notice, print_progress
 from portkit.errors import DiskError, PortkitError, UntrustedTreeError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def may_run(root: Path, *, given: bool) -> None:
+def check_consent(root: Path, *, given: bool) -> None:
     """See that what a tree brings may be run, and say why it may; ask where somebody can answer.
 
     Args:
@@ -23,38 +23,38 @@ def may_run(root: Path, *, given: bool) -> None:
         UntrustedTreeError: it may not be.
         ToolError: git is missing.
     """
-    from portkit.tree.trust import Said, remember, require
+    from portkit.workspace.trust import ConfirmedBy, require_trust, save_confirmation
 
     try:
-        why = "by --trust" if given else require(root)
+        why = "by --trust" if given else require_trust(root)
     except UntrustedTreeError:
-        if not _asked(root):
+        if not _ask_user(root):
             raise
         try:
-            why = f"kept in {remember(root, Said.ANSWERED)}"
+            why = f"kept in {save_confirmation(root, ConfirmedBy.ANSWERED)}"
         except DiskError as error:
             why = f"this once, since {error}"
-    progress(f"What {root} brings is run: {why}.")
+    print_progress(f"What {root} brings is run: {why}.")
 
 
-def made_by_fetch(root: Path) -> None:
+def trust_fetched_tree(root: Path) -> None:
     """Keep that a tree is the user's own fetch, whose code may be run."""
-    from portkit.tree.trust import Said, remember
+    from portkit.workspace.trust import ConfirmedBy, save_confirmation
 
     try:
-        remember(root, Said.FETCHED)
+        save_confirmation(root, ConfirmedBy.FETCHED)
     except PortkitError as error:
-        progress(f"`portkit verify` will ask about {root}: {error}")
+        print_progress(f"`portkit verify` will ask about {root}: {error}")
 
 
-def _asked(root: Path) -> bool:
+def _ask_user(root: Path) -> bool:
     """Return the answer of the person at the terminal; no where there is none."""
-    from portkit.tree.trust import origin
+    from portkit.workspace.trust import describe_origin
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    source = origin(root)
-    notice(
+    source = describe_origin(root)
+    print_notice(
         f"Build scripts, macros and tests of {root}{f', from {source},' if source else ''} will be"
         " run. Trust them, now and later? [y/N] "
     )

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from portkit.cli.command import command
-from portkit.cli.options import EmulatorProgram, Gpu, Rocm, check_emulated, profile_directory
-from portkit.cli.output import progress, show
+from portkit.cli.command import make_command
+from portkit.cli.options import EmulatorProgram, Gpu, Rocm, check_emulated, find_profile_directory
+from portkit.cli.output import print_progress, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Device(StrEnum):
     EMULATOR = "emulator"
 
 
-@command(
+@make_command(
     "portkit device -- cargo test -p candle-core --features rocm",
     "portkit device --wave 64 -- cargo run --features rocm --example quantized",
     "portkit device --device emulator -- cargo test -p toy --features rocm",
@@ -79,10 +79,10 @@ def device(
     With --device emulator cargo runs as ever, and starts tests and programs on the emulator; any
     other command runs there itself.
     """
-    from portkit.codebases.known import announced, brought
-    from portkit.profile.profile import load_codebase
-    from portkit.scan.session import named_profile
-    from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+    from portkit.codebases.registry import find_announced, find_shipped
+    from portkit.engine.session import find_named_profile
+    from portkit.profiles.profile import load_codebase
+    from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
     from portkit.verify.emulator import FOLDER, find_emulator
     from portkit.verify.options import EMULATED
     from portkit.verify.settings import load_settings
@@ -99,7 +99,7 @@ def device(
     if emulated:
         found = find_emulator(arch, emulator, rocm)
         for note in found.notes:
-            progress(note)
+            print_progress(note)
         started, after = found.command, {**before, **found.userspace.environment}
         if not words or _is_cargo(words):
             after |= _set_runner(found.command)
@@ -109,12 +109,12 @@ def device(
         after = build_toolkit().environment(
             arch=arch, checked=check_memory, chaos=chaos, base=before
         )
-    own = profile_directory(profile) or named_profile(Path())
-    for directory in [own] if own else [*brought().values(), *announced().values()]:
-        after |= for_cpu_device(load_settings(load_codebase(directory)), [arch])
+    own = find_profile_directory(profile) or find_named_profile(Path())
+    for directory in [own] if own else [*find_shipped().values(), *find_announced().values()]:
+        after |= set_build_environment(load_settings(load_codebase(directory)), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))
-        show("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))
+        print_text("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))
         return 0
     # cargo hands the programs that it starts to its runner.
     whole = words if _is_cargo(words) else [*started, *words]
@@ -134,7 +134,7 @@ def _set_runner(command: Sequence[str]) -> dict[str, str]:
         ToolError: cargo cannot be given that command.
     """
     from portkit.errors import ToolError
-    from portkit.tree.tools import ask
+    from portkit.workspace.programs import query_program
 
     # Cargo splits it at blanks and knows no quotes (The Cargo Book, "Configuration",
     # `target.<triple>.runner`).
@@ -143,7 +143,7 @@ def _set_runner(command: Sequence[str]) -> dict[str, str]:
             f"cargo starts no program by {split[0]!r}, whose path has a blank: move it to a path"
             " without"
         )
-    done = ask("rustc", "--version", "--verbose")
+    done = query_program("rustc", "--version", "--verbose")
     host = re.search(r"^host: (.+)$", done.stdout if done else "", re.MULTILINE)
     triple = host[1].upper().replace("-", "_") if host else ""
     return {f"CARGO_TARGET_{triple}_RUNNER": " ".join(command)} if triple else {}
@@ -157,10 +157,10 @@ def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
         SystemExit: a signal has ended us.
     """
     from portkit.errors import ToolError
-    from portkit.tree.process import interruptible
+    from portkit.workspace.process import end_on_signals
 
     try:
-        with interruptible():
+        with end_on_signals():
             status = subprocess.run(words, env=environment, check=False).returncode
     except OSError as error:
         raise ToolError(

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from portkit.cli.command import FOUND, command
-from portkit.cli.output import screen, show
+from portkit.cli.command import FOUND, make_command
+from portkit.cli.output import open_screen, print_text
 
 
-@command(
+@make_command(
     "portkit doctor",
     "portkit doctor --json",
 )
@@ -24,8 +24,10 @@ def doctor(
     """
     from portkit.doctor.diagnosis import diagnose
     from portkit.doctor.machine import Machine
-    from portkit.report.diagnosed import diagnosis_json, diagnosis_text
+    from portkit.report.doctor_report import render_diagnosis, render_diagnosis_json
 
     found = diagnose(Machine.here())
-    show(diagnosis_json(found) if json else diagnosis_text(found, screen()), end="")
+    print_text(
+        render_diagnosis_json(found) if json else render_diagnosis(found, open_screen()), end=""
+    )
     return FOUND if found.problems else 0

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from portkit.cli.at import places_at
-from portkit.cli.command import command
+from portkit.cli.command import make_command
 from portkit.cli.completion import complete_codes
-from portkit.cli.options import Profile, profile_directory
-from portkit.cli.output import progress, screen, show
+from portkit.cli.locations import find_sites_at
+from portkit.cli.options import Profile, find_profile_directory
+from portkit.cli.output import open_screen, print_progress, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.cli.at import Found
+    from portkit.cli.locations import Found
     from portkit.codebases.directory import Directory
-    from portkit.scan.codes import Page
-    from portkit.scan.scan import Scan
+    from portkit.engine.rule_pages import RulePage
+    from portkit.engine.scan import Scan
 
 _PLACE: Final = re.compile(
     r"(?P<code>P[KH]\d{3})-[0-9a-f]{8}|(?P<path>.+?):(?P<line>\d+)(:\d+)?", re.I
 )
 
 
-@command(
+@make_command(
     "portkit explain PK301",
     "portkit explain PK401-226474f1",
     "portkit explain candle-core/src/storage.rs:57 --tree candle",
@@ -57,19 +57,19 @@ def explain(
     Of a code: what the rule finds, why ROCm needs it, and its limits. Of a place: its state, the
     reason, and what stands or is written there, before the same of its code.
     """
-    from portkit.report.place import described
-    from portkit.report.terminal import reflowed
-    from portkit.scan.session import named_profile
+    from portkit.engine.session import find_named_profile
+    from portkit.report.explanation import describe_site
+    from portkit.report.terminal import reflow_text
 
-    shown = screen()
-    here = _root(tree, Path())
-    given = profile_directory(profile)
-    known = _known(given or named_profile(here))
+    shown = open_screen()
+    here = _find_root(tree, Path())
+    given = find_profile_directory(profile)
+    known = _load_meanings(given or find_named_profile(here))
     scans: dict[Path, Scan] = {}
 
     def scan_of(root: Path) -> Scan:
         if root not in scans:
-            scans[root] = _scanned(root, given or named_profile(root))
+            scans[root] = _scan_tree(root, given or find_named_profile(root))
         return scans[root]
 
     parts: list[str] = []
@@ -77,47 +77,51 @@ def explain(
         place = _PLACE.fullmatch(word)
         codes = [(place["code"] if place and place["code"] else word).upper()]
         of_file = bool(place and place["path"])
-        root = _root(tree, Path(place["path"])) if place and of_file else here
+        root = _find_root(tree, Path(place["path"])) if place and of_file else here
         if not of_file and codes[0] not in known and _is_workspace(root):
-            known = _known(scan_of(root).job.codebase.directory)
+            known = _load_meanings(scan_of(root).job.codebase.directory)
         if not of_file and codes[0] not in known:
-            from portkit.lang.typed import nearest
+            from portkit.syntax.typed_toml import suggest_nearest
 
             alike = [code for code in known if codes[0] and code.startswith(codes[0])]
-            near = f"; {', '.join(alike)} begin so" if alike else nearest(codes[0], known)
+            near = f"; {', '.join(alike)} begin so" if alike else suggest_nearest(codes[0], known)
             raise typer.BadParameter(
                 f"there is no code {word!r}; `portkit rules` lists them, and FILE:LINE is a place"
                 f"{near}"
             )
         if place and place["code"] and not _is_workspace(root):
-            progress(f"{root} is no workspace; --tree DIR names the one that {word} is in.")
+            print_progress(f"{root} is no workspace; --tree DIR names the one that {word} is in.")
         elif place:
             scan = scan_of(root)
-            known = _known(scan.job.codebase.directory)
-            found = _places(scan, root, word, place)
-            parts += (described(scan, site, finding, shown) for site, finding in found)
+            known = _load_meanings(scan.job.codebase.directory)
+            found = _find_places(scan, root, word, place)
+            parts += (describe_site(scan, site, finding, shown) for site, finding in found)
             codes = sorted({site.code for site, _ in found})
         for page in map(known.__getitem__, codes):
-            text = reflowed(page.whole, shown.width) if sys.stdout.isatty() else page.whole
+            text = reflow_text(page.whole, shown.width) if sys.stdout.isatty() else page.whole
             heading = shown.bold(f"{page.code} {page.name}")
             parts.append(f"{heading}\n\n{text}\n")
-    show("\n".join(parts), end="")
+    print_text("\n".join(parts), end="")
 
 
-def _known(own: Directory | None) -> Mapping[str, Page]:
+def _load_meanings(own: Directory | None) -> Mapping[str, RulePage]:
     """Return what each code means, those of a codebase's directory included."""
-    from portkit.scan.codes import every_page
+    from portkit.engine.rule_pages import list_all_pages
 
-    return {page.code: page for page in every_page(own)}
+    return {page.code: page for page in list_all_pages(own)}
 
 
-def _root(tree: Path | None, path: Path) -> Path:
+def _find_root(tree: Path | None, path: Path) -> Path:
     """Return the tree that was named, else the workspace above a file, else that of this folder."""
-    from portkit.tree.workspace import root_above
+    from portkit.workspace.cargo_workspace import find_workspace_root
 
     if tree is not None:
         return tree
-    found = (root_above(path) if path.exists() else None) or root_above(Path()) or Path()
+    found = (
+        (find_workspace_root(path) if path.exists() else None)
+        or find_workspace_root(Path())
+        or Path()
+    )
     return Path() if found == Path().resolve() else found
 
 
@@ -125,40 +129,40 @@ def _is_workspace(tree: Path) -> bool:
     return (tree / "Cargo.toml").is_file()
 
 
-def _scanned(tree: Path, own: Directory | None) -> Scan:
-    from portkit.report.progress import waiting
-    from portkit.scan.session import scan_tree
+def _scan_tree(tree: Path, own: Directory | None) -> Scan:
+    from portkit.engine.session import scan_tree
+    from portkit.report.progress import show_waiting
 
-    with waiting(f"Looking at {tree}"):
+    with show_waiting(f"Looking at {tree}"):
         return scan_tree(tree, kernels=True, profile=own)
 
 
-def _places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
+def _find_places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
     """Return the places that a word names.
 
     Raises:
         BadParameter: there are none.
     """
-    from portkit.report.place import by_identity
+    from portkit.report.explanation import find_by_identity
 
     if place["code"]:
-        found = by_identity(scan, word)
+        found = find_by_identity(scan, word)
         if not found:
             raise typer.BadParameter(
                 f"{tree} has no place {word}: --tree names another tree, and `portkit scan {tree}"
                 " --format json` lists what this one has"
             )
         return found
-    return places_at(scan, tree, Path(place["path"]), int(place["line"]))
+    return find_sites_at(scan, tree, Path(place["path"]), int(place["line"]))
 
 
-@command("portkit rules")
+@make_command("portkit rules")
 def rules() -> None:
     """List the codes that a report can name."""
-    from portkit.report.terminal import columns
-    from portkit.scan.codes import every_page
+    from portkit.engine.rule_pages import list_all_pages
+    from portkit.report.terminal import align_columns
 
-    rows = [(page.code, page.name, page.title.replace("``", "`")) for page in every_page()]
+    rows = [(page.code, page.name, page.title.replace("``", "`")) for page in list_all_pages()]
     # A line is cut for a window alone: what reads a pipe has room.
-    width = screen().width if sys.stdout.isatty() else sys.maxsize
-    show("\n".join(columns(rows, width=width)))
+    width = open_screen().width if sys.stdout.isatty() else sys.maxsize
+    print_text("\n".join(align_columns(rows, width=width)))

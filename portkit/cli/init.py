@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from portkit.cli.command import command
+from portkit.cli.command import make_command
 from portkit.cli.options import Directory  # noqa: TC001 (Typer asks for it)
-from portkit.cli.output import notice, show
-from portkit.lang.shell import argument
-from portkit.report.progress import waiting
+from portkit.cli.output import print_notice, print_text
+from portkit.report.progress import show_waiting
+from portkit.syntax.shell import quote_tree_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.initial.draft import Draft
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
+    from portkit.init.draft import Draft
 
 RULES: Final = "docs/guide-rule.md"
 GUIDE: Final = "docs/guide-crate.md"
 """The page that goes on, and the one of what is built on another codebase."""
 
 
-@command("portkit init", "portkit init mine --yes", "portkit init mine --profile rocm/port")
+@make_command("portkit init", "portkit init mine --yes", "portkit init mine --profile rocm/port")
 def init(
     directory: Directory = Path(),
     profile: Annotated[
@@ -44,47 +44,47 @@ def init(
     """
     from msgspec.structs import replace
 
-    from portkit.initial.derive import derive
-    from portkit.initial.place import changes, check_new
-    from portkit.scan.session import scan_tree
-    from portkit.write.transaction import write
+    from portkit.engine.session import scan_tree
+    from portkit.init.inference import infer_profile
+    from portkit.init.profile_folder import build_changes, check_new
+    from portkit.transaction.transaction import write_plan
 
     check_new(directory, profile)
-    with waiting(f"Looking at {directory}"):
+    with show_waiting(f"Looking at {directory}"):
         found = scan_tree(directory)
     check_new(directory, profile, found.job.codebase)
-    draft = derive(found)
-    if not yes and _is_asked():
-        draft = replace(draft, words=tuple(_answers(draft)))
-    write(directory, changes(directory, profile, draft))
-    with waiting(f"Looking at {directory} with it"):
+    draft = infer_profile(found)
+    if not yes and _can_answer():
+        draft = replace(draft, words=tuple(_ask_names(draft)))
+    write_plan(directory, build_changes(directory, profile, draft))
+    with show_waiting(f"Looking at {directory} with it"):
         after = scan_tree(directory)
-    show("\n".join(_told(directory, profile, draft, after)))
+    print_text("\n".join(_render_result(directory, profile, draft, after)))
 
 
-def _is_asked() -> bool:
+def _can_answer() -> bool:
     """Whether somebody can answer."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _answers(draft: Draft) -> Iterator[tuple[str, str]]:
+def _ask_names(draft: Draft) -> Iterator[tuple[str, str]]:
     """Yield the names that a person gives; an empty answer leaves it open, as Ctrl-D does."""
     for question in draft.questions:
-        notice(
+        print_notice(
             f"{question.evidence}.\nWhat is ROCm's {question.key} called? Such as"
             f" {question.proposed}; empty where it gets none yet: "
         )
         answer = sys.stdin.readline().strip()
         while answer and not answer.isidentifier():
-            notice(f"{answer!r} is no name that Rust takes: ")
+            print_notice(f"{answer!r} is no name that Rust takes: ")
             answer = sys.stdin.readline().strip()
         if answer:
             yield question.key, answer
 
 
-def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
-    from portkit.initial.below import ported_beside, wanted
-    from portkit.tree.finding import Applicability, Status
+def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
+    from portkit.init.ported_dependencies import find_ported_folder, list_missing_dependencies
+    from portkit.workspace.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."
     for key in ("crate", "first_version"):
@@ -104,8 +104,8 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
     left = [f"{q.key}: {q.evidence}" for q in draft.questions if q.key not in given]
     left += draft.left
     counts = {
-        "to be written by a person": _count(after, Applicability.MANUAL),
-        "for a person to look at": _count(after, Applicability.REVIEW),
+        "to be written by a person": _count_entries(after, Applicability.MANUAL),
+        "for a person to look at": _count_entries(after, Applicability.REVIEW),
         "unaccounted": len(after.unaccounted),
     }
     if left:
@@ -113,19 +113,19 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
         yield from (f"  {each}" for each in left)
     todo = sum(f.status is Status.TODO for f in after.findings)
     rest = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-    where = argument(directory.as_posix())
+    where = quote_tree_argument(directory.as_posix())
     yield f"`portkit apply` would write {todo} places{f'; {rest}' if rest else ''}."
     for used in draft.uses:
-        if place := ported_beside(after, used.value):
+        if place := find_ported_folder(after, used.value):
             yield f"The tree takes {used.value} from its port: {place} has the feature."
             continue
         yield f"The tree needs the port of {used.value}, beside it for one:"
-        yield from (f"  {line}" for line in wanted(after, used.value))
+        yield from (f"  {line}" for line in list_missing_dependencies(after, used.value))
     yield (
         f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
         f" what is open ({GUIDE if draft.uses else RULES}), `portkit apply{where}`."
     )
 
 
-def _count(after: Scan, trust: object) -> int:
+def _count_entries(after: Scan, trust: object) -> int:
     return sum(f.applicability is trust for f in after.findings)

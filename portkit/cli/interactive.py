@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.errors import ToolError
-from portkit.lang.source import Source
-from portkit.report.snippets import hunks
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.report.snippets import build_hunks
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from portkit.engine.scan import Scan
     from portkit.report.terminal import Terminal
-    from portkit.scan.scan import Scan
 
 ANSWERS: Final = {
     "y": "write this place",
@@ -42,7 +42,7 @@ FILES: Final = 2
 """How many of the new files of a place are shown; the others are named."""
 
 
-class Session:
+class InteractiveSession:
     """One run through the places.
 
     Args:
@@ -70,9 +70,9 @@ class Session:
     def choose(self, scan: Scan) -> Scan:
         """Return the scan with the places that a person wants written, as they want them."""
         # What is left out is decided, and so is the arm that answers for it.
-        todo = [f for f in scan.findings if f.status is Status.TODO and not f.excepted]
+        todo = [f for f in scan.findings if f.status is Status.TODO and not f.excluded]
         left = Counter(f.code for f in todo)
-        kept = [f for f in scan.findings if f.status is not Status.TODO or f.excepted]
+        kept = [f for f in scan.findings if f.status is not Status.TODO or f.excluded]
         for number, finding in enumerate(todo, 1):
             if self.over:
                 break
@@ -125,7 +125,7 @@ class Session:
         )
         asks = finding.applicability is Applicability.REVIEW
         self.show(self.terminal.notable(finding.message) if asks else finding.message)
-        for index, hunk in enumerate(hunks(finding, source, SHOWN)):
+        for index, hunk in enumerate(build_hunks(finding, source, SHOWN)):
             if not hunk.before and index >= FILES:
                 lines = len(hunk.lines) + hunk.left_out
                 self.show(self.terminal.dim(f"{hunk.after} ({lines} lines)"))
@@ -155,7 +155,7 @@ class Session:
         name = PurePosixPath(finding.path).name
         files = finding.files()
         if finding.edits and not files:
-            whole = _whole(scan, finding)
+            whole = _merge_edits(scan, finding)
             text = self.edit(whole.text, name) if whole is not None else None
             if whole is None:
                 self.show("Another place is written inside this one: edit it after it is written.")
@@ -174,13 +174,13 @@ class Session:
 
     def _parses(self, path: str, data: bytes) -> bool:
         """Whether what a person wrote can be read; where it cannot, it is said."""
-        readable = not (path.endswith(_PARSED) and Source(path, data).tree.root_node.has_error)
+        readable = not (path.endswith(_PARSED) and SourceFile(path, data).tree.root_node.has_error)
         if not readable:
             self.show(self.terminal.loud(f"{path} would not parse so: nothing is changed."))
         return readable
 
 
-def _whole(scan: Scan, finding: Finding) -> Edit | None:
+def _merge_edits(scan: Scan, finding: Finding) -> Edit | None:
     """Return all that is written at a place as one edit; none where another place is inside."""
     source = scan.job.workspace.sources[finding.path]
     edits = sorted(finding.edits)
@@ -196,7 +196,7 @@ def _whole(scan: Scan, finding: Finding) -> Edit | None:
     return Edit(start, end, "".join(parts))
 
 
-def edited(text: str, name: str) -> str | None:
+def edit_text(text: str, name: str) -> str | None:
     """Let a person change a text in their editor: ``VISUAL``, ``EDITOR`` or vi.
 
     Args:

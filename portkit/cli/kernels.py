@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from portkit.cli.command import FOUND, command
+from portkit.cli.command import FOUND, make_command
 from portkit.cli.completion import complete_codebases
-from portkit.cli.options import words
-from portkit.cli.output import deliver, errors, notice, screen, show, show_bytes
+from portkit.cli.options import split_words
+from portkit.cli.output import (
+    open_error_terminal,
+    open_screen,
+    print_bytes,
+    print_notice,
+    print_text,
+    write_report,
+)
 
 if TYPE_CHECKING:
-    from portkit.hipify.profile import KernelProfile
+    from portkit.hipify.kernel_profile import KernelProfile
     from portkit.hipify.stage import HipifyReport
 
 
@@ -26,7 +33,7 @@ class EngineName(StrEnum):
     HIPIFY_PERL = "hipify-perl"
 
 
-@command(
+@make_command(
     "portkit hipify kernel.cu > kernel.hip",
     "portkit hipify csrc -o hip --define USE_ROCM",
     "portkit hipify candle-kernels/src -o hip --profile candle",
@@ -100,52 +107,52 @@ def hipify(
     the report alone. A translation includes headers (hipx*.h), which -o writes with it. What no
     rule can do is named with its place and what to do about it, and the exit code is 1.
     """
-    from portkit.hipify.engines import Engine
     from portkit.hipify.errors import KernelInputError
+    from portkit.hipify.external_engines import Engine
     from portkit.hipify.stage import hipify as translate
-    from portkit.report.hipified import hipified, hipify_json
-    from portkit.report.model import counted_noun
-    from portkit.tree.process import interruptible
+    from portkit.report.hipify_report import render_hipify_json, render_hipify_table
+    from portkit.report.model import count_noun
+    from portkit.workspace.process import end_on_signals
 
-    with interruptible():
+    with end_on_signals():
         done = translate(
             paths,
             output,
             engine=Engine(engine),
-            profile=_known(profile),
-            define=words(define),
-            undefine=words(undefine),
+            profile=_load_kernel_facts(profile),
+            define=split_words(define),
+            undefine=split_words(undefine),
             skip_unfinished=skip_unfinished,
             overwrite=overwrite,
         )
     if report is not None:
-        deliver(hipify_json(done, output), report)
+        write_report(render_hipify_json(done, output), report)
     if output is None and _is_one_file(paths):
-        _pipe(done)
+        _print_translation(done)
     else:
-        show(hipified(done, output, screen()), end="")
+        print_text(render_hipify_table(done, output, open_screen()), end="")
     if done.refusals:
         first, *more = done.refusals
         others = (
-            f"; {counted_noun(len(more), 'more file')} of which the report speaks" if more else ""
+            f"; {count_noun(len(more), 'more file')} of which the report speaks" if more else ""
         )
         raise KernelInputError(f"{first.reason}{others}")
     return done.exit_code
 
 
-def _known(profile: str) -> KernelProfile:
+def _load_kernel_facts(profile: str) -> KernelProfile:
     """Return what is known of the kernels of a codebase.
 
     Raises:
         ProfileError: there is no such codebase, or its profile is malformed.
         KernelProfileError: it says nothing of kernels.
     """
-    from portkit.cli.options import profile_directory
+    from portkit.cli.options import find_profile_directory
     from portkit.hipify.errors import KernelProfileError
-    from portkit.hipify.profile import FILE, NO_PROFILE, load_profile
-    from portkit.profile.profile import load_codebase
+    from portkit.hipify.kernel_profile import FILE, NO_PROFILE, load_profile
+    from portkit.profiles.profile import load_codebase
 
-    directory = profile_directory(profile)
+    directory = find_profile_directory(profile)
     if directory is None:
         return NO_PROFILE
     if not directory.has(FILE):
@@ -157,17 +164,17 @@ def _is_one_file(paths: list[Path]) -> bool:
     return len(paths) == 1 and not paths[0].is_dir()
 
 
-def _pipe(done: HipifyReport) -> None:
+def _print_translation(done: HipifyReport) -> None:
     """Send a translation to standard output, and what a person should read to standard error."""
-    from portkit.report.hipified import listing, needed
+    from portkit.report.hipify_report import render_listing, render_missing
 
-    notice(listing(done, errors()))
+    print_notice(render_listing(done, open_error_terminal()))
     for translation in done.translations:
-        show_bytes(translation.content)
-    notice(needed(done))
+        print_bytes(translation.content)
+    print_notice(render_missing(done))
 
 
-@command("portkit map cudaMallocAsync", "portkit map '<cuda_fp16.h>' __shfl_sync", name="map")
+@make_command("portkit map cudaMallocAsync", "portkit map '<cuda_fp16.h>' __shfl_sync", name="map")
 def map_names(
     names: Annotated[
         list[str],
@@ -179,15 +186,15 @@ def map_names(
     With the ROCm release that first has it, and the source of the knowledge. The exit code is 1
     where a name is not known, with names like it.
     """
-    from portkit.hipify.api_table import lookup
-    from portkit.report.mapped import mapped, unknown
+    from portkit.hipify.api_table import look_up_name
+    from portkit.report.map_report import render_mapping, render_unknown
 
     code = 0
     for name in names:
-        found = lookup(name)
+        found = look_up_name(name)
         if found.mapping is None:
             code = FOUND
-            notice(unknown(found))
+            print_notice(render_unknown(found))
         else:
-            show(mapped(found.mapping, screen()), end="")
+            print_text(render_mapping(found.mapping, open_screen()), end="")
     return code

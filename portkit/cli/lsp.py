@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from portkit.cli.command import command
-from portkit.cli.output import progress
+from portkit.cli.command import make_command
+from portkit.cli.output import print_progress
 
 
-@command("portkit lsp")
+@make_command("portkit lsp")
 def lsp(
     stdio: Annotated[
         bool, typer.Option("--stdio", help="What it speaks over; there is nothing else.")
@@ -29,9 +29,9 @@ def lsp(
             "the language server needs pygls: install portkit with it, `pip install '.[lsp]'` in a"
             " checkout of portkit"
         )
-    from portkit.editor.features import serve
+    from portkit.editor.handlers import serve_client
 
     if sys.stdin.isatty():
-        progress("portkit lsp is started by an editor and waits for it; Ctrl-C ends it.")
+        print_progress("portkit lsp is started by an editor and waits for it; Ctrl-C ends it.")
     gc.enable()  # unlike other commands it runs for days
-    return serve()
+    return serve_client()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.completion import complete_codebases, complete_codes
-from portkit.lang.shell import options
+from portkit.syntax.shell import quote_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,7 @@ Profile = Annotated[
 ]
 
 
-def _file(given: Path | None) -> Path | None:
+def _parse_output_file(given: Path | None) -> Path | None:
     """Return a file that a report goes to; none for standard output, which ``-`` stands for."""
     return None if given == Path("-") else given
 
@@ -87,7 +87,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        callback=_file,
+        callback=_parse_output_file,
         help="Write the report to this file; - is standard output.",
         show_default=False,
     ),
@@ -130,29 +130,29 @@ Sandbox = Annotated[
 ]
 
 
-def as_asked(gating: Gating | None, profile: str) -> str:
+def format_options(gating: Gating | None, profile: str) -> str:
     """Return how a tree is to be looked at, in options as they are typed, a space before each."""
-    return options({"--gating": gating or "", "--profile": profile})
+    return quote_options({"--gating": gating or "", "--profile": profile})
 
 
-def profile_directory(given: str) -> directory.Directory | None:
+def find_profile_directory(given: str) -> directory.Directory | None:
     """Return the directory that ``--profile`` names; none where it is not given.
 
     Raises:
         ProfileError: there is none.
     """
-    from portkit.codebases.known import named
+    from portkit.codebases.registry import find_codebase
 
-    return named(given) if given else None
+    return find_codebase(given) if given else None
 
 
-def words(given: Iterable[str] | None) -> tuple[str, ...]:
+def split_words(given: Iterable[str] | None) -> tuple[str, ...]:
     """Return what an option holds that may be repeated and may list with commas."""
     split = (word.strip() for option in given or () for word in option.split(","))
     return tuple(filter(None, split))
 
 
-def codes(given: Iterable[str] | None) -> tuple[str, ...]:
+def parse_codes(given: Iterable[str] | None) -> tuple[str, ...]:
     """Return the prefixes of codes in options such as ``PK3,PK501``.
 
     Whether there is one of the codebase's own patches, PH3nn, ``check_codes`` can say.
@@ -160,7 +160,7 @@ def codes(given: Iterable[str] | None) -> tuple[str, ...]:
     Raises:
         BadParameter: no code begins so.
     """
-    prefixes = tuple(word.upper() for word in words(given))
+    prefixes = tuple(word.upper() for word in split_words(given))
     check_codes((prefix for prefix in prefixes if not prefix.startswith("PH3")), None)
     return prefixes
 
@@ -175,13 +175,13 @@ def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> Non
     Raises:
         BadParameter: no code begins so.
     """
-    from portkit.lang.typed import nearest
-    from portkit.scan.codes import every_page
+    from portkit.engine.rule_pages import list_all_pages
+    from portkit.syntax.typed_toml import suggest_nearest
 
     for prefix in prefixes:
-        known = [page.code for page in every_page(own)]
+        known = [page.code for page in list_all_pages(own)]
         if not any(code.startswith(prefix) for code in known):
-            near = nearest(prefix, known)
+            near = suggest_nearest(prefix, known)
             raise typer.BadParameter(
                 f"no code begins with {prefix!r}; `portkit rules` lists them{near}"
             )
@@ -199,7 +199,7 @@ def check_emulated(gpu: str, emulator: str, rocm: str, *, wanted: bool) -> None:
     Raises:
         BadParameter: one of them is refused.
     """
-    from portkit.profile.settings import ARCH
+    from portkit.profiles.settings import ARCH
 
     if (gpu or emulator or rocm) and not wanted:
         raise typer.BadParameter("--gpu, --emulator and --rocm need --device emulator: add it")

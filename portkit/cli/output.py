@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portkit.report.terminal import Terminal
 
 
-def show(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
+def print_text(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
     """Print text with its own line endings, whatever the platform's are.
 
     Args:
@@ -28,19 +28,19 @@ def show(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
         DiskError: what the output is sent to cannot take it.
     """
     as_it_is = verbatim and not sys.stdout.isatty()
-    show_bytes(_encoded(text + end) if as_it_is else visible_bytes(text + end))
+    print_bytes(_encode(text + end) if as_it_is else escape_bytes(text + end))
 
 
-def visible_bytes(text: str) -> bytes:
+def escape_bytes(text: str) -> bytes:
     """Return text as it may go to a terminal: what would act on it is shown."""
-    return _encoded(_visible(text))
+    return _encode(_escape(text))
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
-def show_bytes(data: bytes) -> None:
+def print_bytes(data: bytes) -> None:
     """Print bytes as they are; it raises what ``show`` raises."""
     try:
         sys.stdout.buffer.write(data)
@@ -55,7 +55,7 @@ def show_bytes(data: bytes) -> None:
         ) from None
 
 
-def deliver(text: str, output: Path | None) -> None:
+def write_report(text: str, output: Path | None) -> None:
     """Write a report to a file, and say so, or print it without one.
 
     Raises:
@@ -63,9 +63,9 @@ def deliver(text: str, output: Path | None) -> None:
         DiskError: it cannot be written.
     """
     if output is None:
-        show(text, end="", verbatim=True)
+        print_text(text, end="", verbatim=True)
         return
-    from portkit.tree.links import find_link  # few commands write a report
+    from portkit.workspace.symlinks import find_link  # few commands write a report
 
     if (link := find_link(output)) is not None:
         raise DiskError(
@@ -73,46 +73,46 @@ def deliver(text: str, output: Path | None) -> None:
             " tree: name the file itself"
         )
     try:
-        output.write_bytes(_encoded(text))
+        output.write_bytes(_encode(text))
     except OSError as error:
         raise DiskError(
             f"the report could not be written to {output} ({error.strerror}): name another file"
         ) from None
-    progress(f"The report is {output}.")
+    print_progress(f"The report is {output}.")
 
 
-def progress(line: str) -> None:
+def print_progress(line: str) -> None:
     """Say what is being done."""
-    print(_visible(line), file=sys.stderr, flush=True)
+    print(_escape(line), file=sys.stderr, flush=True)
 
 
-def notice(text: str) -> None:
+def print_notice(text: str) -> None:
     """Print to standard error what is not the output itself, its line endings included."""
-    sys.stderr.write(_visible(text))
+    sys.stderr.write(_escape(text))
     sys.stderr.flush()
 
 
-def _visible(text: str) -> str:
-    from portkit.report.terminal import visible
+def _escape(text: str) -> str:
+    from portkit.report.terminal import escape_controls
 
-    return visible(text, styled=True)
+    return escape_controls(text, styled=True)
 
 
-def screen() -> Terminal:
+def open_screen() -> Terminal:
     """Return the terminal behind standard output."""
-    from portkit.report.terminal import terminal
+    from portkit.report.terminal import open_terminal
 
-    return terminal(sys.stdout)
+    return open_terminal(sys.stdout)
 
 
-def errors() -> Terminal:
+def open_error_terminal() -> Terminal:
     """Return the terminal behind standard error."""
-    from portkit.report.terminal import terminal
+    from portkit.report.terminal import open_terminal
 
-    return terminal(sys.stderr)
+    return open_terminal(sys.stderr)
 
 
-def plain() -> Terminal:
+def plain_terminal() -> Terminal:
     """Return a terminal for what goes to a file."""
     from portkit.report.terminal import Terminal
 
@@ -123,13 +123,13 @@ def is_half_written(directory: Path) -> bool:
     """Whether a killed run must be ended before a tree can be looked at; says so.
 
     Raises:
-        PortkitError: as ``portkit.write.refusals.is_left``.
+        PortkitError: as ``portkit.transaction.refusals.is_recovery_needed``.
     """
-    from portkit.write.refusals import is_left
+    from portkit.transaction.refusals import is_recovery_needed
 
-    found = directory.is_dir() and is_left(directory)
+    found = directory.is_dir() and is_recovery_needed(directory)
     if found:
-        progress(
+        print_progress(
             f"{directory} may be written in part, by a portkit that was killed: `portkit apply`"
             " completes what was begun, or takes it back; then look again"
         )

@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.cli.output import show, visible_bytes
-from portkit.tree.tools import NOWHERE, absolute_folders, find_program
+from portkit.cli.output import escape_bytes, print_text
+from portkit.workspace.programs import NOWHERE, absolute_folders, find_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,12 +45,12 @@ def show_paged(text: str, *, wanted: bool = True) -> None:
         BrokenPipeError: the reader went away.
         DiskError: what the output is sent to cannot take it.
     """
-    command = _pager(os.environ) if wanted and sys.stdout.isatty() else ()
-    if not (command and _paged(command, visible_bytes(text))):
-        show(text, end="", verbatim=True)
+    command = _find_pager(os.environ) if wanted and sys.stdout.isatty() else ()
+    if not (command and _run_pager(command, escape_bytes(text))):
+        print_text(text, end="", verbatim=True)
 
 
-def _pager(environment: Mapping[str, str]) -> tuple[str, ...]:
+def _find_pager(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the pager's command; empty where there is none, or none that can be run."""
     said = next((environment[name] for name in VARIABLES if name in environment), _DEFAULT)
     try:
@@ -62,7 +62,7 @@ def _pager(environment: Mapping[str, str]) -> tuple[str, ...]:
     return (program, *words[1:]) if Path(program).is_absolute() else ()
 
 
-def _paged(command: tuple[str, ...], data: bytes) -> bool:
+def _run_pager(command: tuple[str, ...], data: bytes) -> bool:
     """Have a pager show text, until the user leaves it; whether it could be started."""
     try:
         pager = subprocess.Popen(

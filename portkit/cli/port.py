@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from portkit.cli.checked import TypeCheck, taken_back, type_check
-from portkit.cli.command import FOUND, command
+from portkit.cli.command import FOUND, make_command
 from portkit.cli.completion import complete_specs
-from portkit.cli.consent import made_by_fetch, may_run
+from portkit.cli.consent import check_consent, trust_fetched_tree
 from portkit.cli.options import (
     At,
     Directory,
@@ -25,35 +24,36 @@ from portkit.cli.options import (
     Select,
     Skip,
     Trust,
-    as_asked,
     check_codes,
-    codes,
-    profile_directory,
+    find_profile_directory,
+    format_options,
+    parse_codes,
 )
 from portkit.cli.output import (
-    deliver,
-    errors,
     is_half_written,
-    notice,
-    plain,
-    progress,
-    screen,
-    show,
+    open_error_terminal,
+    open_screen,
+    plain_terminal,
+    print_notice,
+    print_progress,
+    print_text,
+    write_report,
 )
-from portkit.lang.shell import argument, options
-from portkit.report.forms import Form
-from portkit.report.progress import waiting
+from portkit.cli.type_check import TypeCheck, check_types, list_reverted
+from portkit.report.formats import ReportFormat
+from portkit.report.progress import show_waiting
+from portkit.syntax.shell import quote_options, quote_tree_argument
 
 if TYPE_CHECKING:
-    from portkit.cli.at import Found
-    from portkit.scan.scan import Scan
+    from portkit.cli.locations import Found
+    from portkit.engine.scan import Scan
 
 
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S*\{path\}\S*")
 """What leads to a place: an address of the web or of an editor, and no script."""
 
 
-@command(
+@make_command(
     "portkit fetch candle",
     "portkit fetch candle@latest candle",
     "portkit fetch candle@0.10.2 candle --offline",
@@ -89,13 +89,13 @@ def fetch(
     if directory is None:
         folder = spec.partition("@")[0]
         raise typer.BadParameter(f"name a new folder too: `portkit fetch {spec} {folder}`")
-    with waiting(f"Fetching {spec}"):
+    with show_waiting(f"Fetching {spec}"):
         found = fetch_workspace(spec, directory, offline=offline)
-    show(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
+    print_text(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
     if found.absent:
-        show(f"Not published in this version: {', '.join(found.absent)}")
-    made_by_fetch(directory)
-    show(f"Next: `portkit scan{argument(directory.as_posix())}`.")
+        print_text(f"Not published in this version: {', '.join(found.absent)}")
+    trust_fetched_tree(directory)
+    print_text(f"Next: `portkit scan{quote_tree_argument(directory.as_posix())}`.")
 
 
 def _list_versions(name: str, *, offline: bool) -> None:
@@ -104,33 +104,33 @@ def _list_versions(name: str, *, offline: bool) -> None:
     Raises:
         PortkitError: there is no such codebase, or the registry cannot be asked.
     """
-    from portkit.codebases.known import named
-    from portkit.fetch import published_versions
-    from portkit.lang.semver import is_release
-    from portkit.profile.entries import release
-    from portkit.profile.profile import load_codebase
-    from portkit.report.terminal import columns
+    from portkit.codebases.registry import find_codebase
+    from portkit.fetch import list_published_versions
+    from portkit.profiles.entries import parse_release
+    from portkit.profiles.profile import load_codebase
+    from portkit.report.terminal import align_columns
+    from portkit.syntax.semver import is_release
 
-    with waiting(f"Asking for the versions of {name}"):
-        found = published_versions(name, offline=offline)
+    with show_waiting(f"Asking for the versions of {name}"):
+        found = list_published_versions(name, offline=offline)
     if not found:
-        progress(f"No version of {name} was fetched here before: run without --offline.")
-    first = load_codebase(named(name)).first_version
+        print_progress(f"No version of {name} was fetched here before: run without --offline.")
+    first = load_codebase(find_codebase(name)).first_version
     rows = []
     for each in found:
         said = {
             "latest": each.latest,
             "pre-release": not is_release(each.version),
             "fetched before": each.fetched,
-            f"the port begins at {first}": release(each.version) < release(first),
+            f"the port begins at {first}": parse_release(each.version) < parse_release(first),
         }
         rows.append((each.version, ", ".join(word for word, holds in said.items() if holds)))
-    show("".join(f"{line}\n" for line in columns(rows, width=sys.maxsize)), end="")
+    print_text("".join(f"{line}\n" for line in align_columns(rows, width=sys.maxsize)), end="")
     if last := next((each.version for each in found if each.latest), ""):
-        progress(f"Next: `portkit fetch {name}@{last} {name}`.")
+        print_progress(f"Next: `portkit fetch {name}@{last} {name}`.")
 
 
-@command(
+@make_command(
     "portkit scan",
     "portkit scan candle --select PK3,PK4 --all",
     "portkit scan candle --check --strict",
@@ -139,7 +139,9 @@ def _list_versions(name: str, *, offline: bool) -> None:
 )
 def scan(
     directory: Directory = Path(),
-    form: Annotated[Form, typer.Option("--format", help="The report's form.")] = Form.TABLE,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="The report's form.")
+    ] = ReportFormat.TABLE,
     output: Output = None,
     select: Select = None,
     skip: Skip = None,
@@ -194,45 +196,47 @@ def scan(
     """
     from msgspec.structs import replace
 
+    from portkit.engine.exclusions import NEEDS_DECISION
     from portkit.errors import PortkitError
-    from portkit.report.forms import written
-    from portkit.report.github import annotated, in_workflow
-    from portkit.report.model import report
-    from portkit.scan.exceptions import ASKING
-    from portkit.tree.finding import Status
-    from portkit.write.disk import Disk
-    from portkit.write.journal import unfinished
+    from portkit.report.formats import render_report
+    from portkit.report.github_annotations import is_in_workflow, render_annotations
+    from portkit.report.model import make_report
+    from portkit.transaction.disk import Disk
+    from portkit.transaction.journal import is_unfinished
+    from portkit.workspace.finding import Status
 
     proof = None
     if verified is not None:
-        from portkit.report.documents import read_verified
+        from portkit.report.stored_reports import read_verification
 
-        if form is not Form.HTML:
+        if form is not ReportFormat.HTML:
             raise typer.BadParameter("--verified is for --format html")
-        proof = read_verified(verified)
-    if link and (form is not Form.HTML or not _ADDRESS.fullmatch(link)):
+        proof = read_verification(verified)
+    if link and (form is not ReportFormat.HTML or not _ADDRESS.fullmatch(link)):
         raise typer.BadParameter("--link is an address with {path} in it, for --format html")
-    in_part = directory.is_dir() and unfinished(directory, Disk())
-    whole, scanned = _scanned(directory, select, skip, gating, profile, kernels=kernels or bool(at))
+    in_part = directory.is_dir() and is_unfinished(directory, Disk())
+    whole, scanned = _scan_tree(
+        directory, select, skip, gating, profile, kernels=kernels or bool(at)
+    )
     obstacle = ""
     try:
         _check_portable(scanned)
     except PortkitError as error:
         obstacle = str(error)
-    found = report(
+    found = make_report(
         scanned,
         directory.as_posix(),
         partial=bool(select or skip),
         obstacle=obstacle,
-        asked=as_asked(gating, profile),
+        asked=format_options(gating, profile),
     )
     if at:
         # Out of the report rather than the scan: an identity counts places that are alike.
-        named = {site.id for site, _ in _named(whole, directory, at)}
+        named = {site.id for site, _ in _find_named_sites(whole, directory, at)}
         sites = tuple(site for site in found.sites if site.id in named)
         found = replace(found, sites=sites, partial=True)
-    shown = plain() if output else screen()
-    text = written(
+    shown = plain_terminal() if output else open_screen()
+    text = render_report(
         form,
         found,
         scanned,
@@ -242,21 +246,21 @@ def scan(
         verified=proof,
         link=link,
     )
-    deliver(text, output)
+    write_report(text, output)
     if in_part:  # below the report, where it is seen
-        progress(
+        print_progress(
             f"{directory} may be written in part, by a portkit that is running or was killed:"
             " `portkit apply` completes what was begun, or takes it back"
         )
-    if in_workflow():
-        notice(annotated(found))
+    if is_in_workflow():
+        print_notice(render_annotations(found))
     unported = found.count(status=Status.TODO)
-    asking = any(site.applicability in ASKING for site in found.sites)
+    asking = any(site.applicability in NEEDS_DECISION for site in found.sites)
     unlooked = strict and (asking or bool(found.unaccounted))
     return FOUND if check and (unported or unlooked) else 0
 
 
-@command(
+@make_command(
     "portkit apply --diff",
     "portkit apply candle --at candle-core/src/storage.rs:39 --diff",
     "portkit apply candle --report port.html",
@@ -351,17 +355,22 @@ def apply(
     """
     from msgspec.structs import replace
 
+    from portkit.engine.partial_manifests import check_manifests, find_left_out, find_naming
+    from portkit.engine.partial_ports import (
+        add_error_arms,
+        check_variants,
+        find_missing_variants,
+        list_places,
+    )
+    from portkit.engine.plan import build_plan
     from portkit.errors import PlanError
-    from portkit.profile.settings import is_own_change
-    from portkit.report.applied import applied, headline
-    from portkit.report.model import report
-    from portkit.scan.manifests import check_manifests, left_out, naming
-    from portkit.scan.partial import check_variants, listed, with_errors, without_variant
-    from portkit.scan.plan import plan
-    from portkit.tree.finding import Status
-    from portkit.tree.git import Held, check_clean, held_by_git
-    from portkit.write.refusals import refuse
-    from portkit.write.transaction import recover, write
+    from portkit.profiles.settings import is_decision_change
+    from portkit.report.apply_summary import render_apply_summary, render_headline
+    from portkit.report.model import make_report
+    from portkit.transaction.refusals import check_plan
+    from portkit.transaction.transaction import recover_run, write_plan
+    from portkit.workspace.finding import Status
+    from portkit.workspace.git import GitState, check_clean, read_git_state
 
     asks_to_verify = all_or_nothing or trust or sandbox
     if verify is False and asks_to_verify:
@@ -391,31 +400,31 @@ def apply(
     # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.
     if dry and is_half_written(directory):
         return FOUND
-    recovery = recover(directory) if directory.is_dir() and not dry else None
+    recovery = recover_run(directory) if directory.is_dir() and not dry else None
     if recovery is not None:
-        progress(str(recovery))
-    whole, found = _scanned(
+        print_progress(str(recovery))
+    whole, found = _scan_tree(
         directory, select, skip, gating, profile, regenerate=regenerate, kernels=True
     )
     _check_portable(found)
     _check_declared(whole)
-    looking = as_asked(gating, profile)
+    looking = format_options(gating, profile)
     if series or patches is not None:
         from portkit.cli.series import write_series
 
         write_series(directory, whole, patches, rustfmt=not no_format, asked=looking)
         if series and any(f.looked_at for f in whole.findings):
-            after, _ = _scanned(directory, None, None, gating, profile, kernels=True)
-            _keep_looked_at(directory, whole, after)
+            after, _ = _scan_tree(directory, None, None, gating, profile, kernels=True)
+            _keep_accepted(directory, whole, after)
         return 0
     clean = partial(
         check_clean,
         allow_dirty=allow_dirty,
         allow_staged=allow_staged,
         allow_no_vcs=allow_no_vcs,
-        own=is_own_change,
+        own=is_decision_change,
     )
-    named = _named(whole, directory, at)
+    named = _find_named_sites(whole, directory, at)
     if at:
         wanted = {id(finding) for _, finding in named}
         found = replace(found, findings=tuple(f for f in found.findings if id(f) in wanted))
@@ -424,10 +433,11 @@ def apply(
         if any(f.status is Status.TODO for f in found.findings):
             # Before the first question rather than after the last answer.
             clean(directory)
-        asked = _asked(found)
-        if nameless := without_variant(whole, asked):
-            progress(
-                f"Left as well, since a variant is left that they name: {listed(whole, nameless)}"
+        asked = _choose_interactively(found)
+        if nameless := find_missing_variants(whole, asked):
+            print_progress(
+                "Left as well, since a variant is left that they name:"
+                f" {list_places(whole, nameless)}"
             )
             asked = replace(asked, findings=tuple(f for f in asked.findings if f not in nameless))
         left = len(found.findings) - len(asked.findings)
@@ -437,55 +447,59 @@ def apply(
     except PlanError as error:
         if not (at and diff):
             raise
-        progress(f"`portkit apply` would refuse to write it alone: {error}")
-    chosen, found = found, with_errors(whole, found)
-    with waiting(f"Porting {directory}"):
-        planned = plan(found, rustfmt=not no_format)
-    while interactive and (nameless := naming(chosen, left_out(whole, chosen, planned.changes))):
-        progress(f"Left as well, since what they name is left: {listed(whole, nameless)}")
+        print_progress(f"`portkit apply` would refuse to write it alone: {error}")
+    chosen, found = found, add_error_arms(whole, found)
+    with show_waiting(f"Porting {directory}"):
+        planned = build_plan(found, rustfmt=not no_format)
+    while interactive and (
+        nameless := find_naming(chosen, find_left_out(whole, chosen, planned.changes))
+    ):
+        print_progress(
+            f"Left as well, since what they name is left: {list_places(whole, nameless)}"
+        )
         left += len(nameless)
         chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
-        found = with_errors(whole, chosen)
-        planned = plan(found, rustfmt=not no_format)
+        found = add_error_arms(whole, chosen)
+        planned = build_plan(found, rustfmt=not no_format)
     try:
         check_manifests(whole, chosen, planned.changes)
     except PlanError as error:
         if not (at and diff):
             raise
-        progress(f"`portkit apply` would refuse to write it alone: {error}")
-    if denied := refuse(directory, planned.changes, clean, dry=dry):
-        progress(f"`portkit apply` would refuse to write it: {denied}")
+        print_progress(f"`portkit apply` would refuse to write it alone: {error}")
+    if denied := check_plan(directory, planned.changes, clean, dry=dry):
+        print_progress(f"`portkit apply` would refuse to write it: {denied}")
     proof = TypeCheck.skipped("")
     if planned.changes and not (dry and verify is None):
-        proof = type_check(
+        proof = check_types(
             whole,
             chosen,
-            partial(plan, rustfmt=not no_format),
+            partial(build_plan, rustfmt=not no_format),
             verify=verify,
-            consent=partial(may_run, given=trust),
+            consent=partial(check_consent, given=trust),
             sandbox=sandbox,
             all_or_nothing=all_or_nothing,
         )
     if proof.checking is not None:
         whole, found, planned = proof.checking.whole, proof.checking.chosen, proof.checking.plan
-    taken = taken_back(proof.checking)
-    held = Held.NOT
+    taken = list_reverted(proof.checking)
+    held = GitState.NOT
     if not dry:
-        held = held_by_git(directory) if planned.changes else held
-        write(directory, planned.changes)
+        held = read_git_state(directory) if planned.changes else held
+        write_plan(directory, planned.changes)
         if planned.changes and any(f.looked_at for f in whole.findings):
-            after, _ = _scanned(directory, None, None, gating, profile, kernels=True)
-            _keep_looked_at(directory, whole, after)
+            after, _ = _scan_tree(directory, None, None, gating, profile, kernels=True)
+            _keep_accepted(directory, whole, after)
     partly = bool(select or skip or at)
-    summary = report(found, directory.as_posix(), partial=partly, asked=looking)
+    summary = make_report(found, directory.as_posix(), partial=partly, asked=looking)
     if not planned.changes:
         for site, _ in named:
-            progress(f"{site.position} {site.code}, {site.state}: {site.message}")
+            print_progress(f"{site.position} {site.code}, {site.state}: {site.message}")
     if diff:
         from portkit.cli.pager import show_paged
-        from portkit.report.diff import patch
+        from portkit.report.patch import render_patch
 
-        show_paged(patch(planned.changes), wanted=not no_pager)
+        show_paged(render_patch(planned.changes), wanted=not no_pager)
     else:
         again = {
             "--allow-dirty": allow_dirty,
@@ -493,25 +507,25 @@ def apply(
             "--allow-no-vcs": allow_no_vcs,
             "--regenerate": regenerate,
         }
-        said = applied(
+        said = render_apply_summary(
             summary,
             planned,
-            screen(),
+            open_screen(),
             held=None if dry else held,
             left=left,
             taken=taken,
-            options=options(again),
+            options=quote_options(again),
             type_check=proof.sentence,
         )
-        show(said, end="")
+        print_text(said, end="")
     if page is not None:
-        from portkit.report.html import html
-        from portkit.report.model import as_ported
-        from portkit.report.snippets import snippets
+        from portkit.report.html import render_page
+        from portkit.report.model import mark_ported
+        from portkit.report.snippets import build_snippets
 
-        shown = summary if dry else as_ported(summary)
-        said = headline(summary, planned) if planned.changes and not dry else ""
-        deliver(html(shown, snippets(found), written=said), page)
+        shown = summary if dry else mark_ported(summary)
+        said = render_headline(summary, planned) if planned.changes and not dry else ""
+        write_report(render_page(shown, build_snippets(found), written=said), page)
     return FOUND if taken or (check and planned.changes) else 0
 
 
@@ -521,12 +535,12 @@ def _check_portable(found: Scan) -> None:
     Raises:
         PortkitError: it cannot be ported.
     """
-    from portkit.profile.proven import unproven
-    from portkit.scan.session import check_portable
+    from portkit.engine.session import check_portable
+    from portkit.profiles.tested_versions import warn_if_untested
 
     check_portable(found)
-    if said := unproven(found.job.codebase, found.job.workspace.version):
-        progress(said)
+    if said := warn_if_untested(found.job.codebase, found.job.workspace.version):
+        print_progress(said)
 
 
 def _check_declared(whole: Scan) -> None:
@@ -539,7 +553,7 @@ def _check_declared(whole: Scan) -> None:
         ConfigError: one does nothing; the message names each.
     """
     from portkit.errors import ConfigError
-    from portkit.profile.settings import NAME
+    from portkit.profiles.settings import NAME
     from portkit.rules.unused_exception import RULE
 
     sources = whole.job.workspace.sources
@@ -553,17 +567,20 @@ def _check_declared(whole: Scan) -> None:
         raise ConfigError(f"{'; '.join(idle)}; nothing was written")
 
 
-def _keep_looked_at(directory: Path, before: Scan, after: Scan) -> None:
+def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
     """Let what was looked at before it was written be looked at where it stands."""
-    from portkit.profile.looked import NAME, read, text
-    from portkit.scan.looked import carried
-    from portkit.write.transaction import Change, write
+    from portkit.engine.acceptance import carry_acceptances
+    from portkit.profiles.accepted_findings import NAME, format_acceptances, read_acceptances
+    from portkit.transaction.transaction import Change, write_plan
 
-    data, looked = read(directory)
-    write(directory, [Change(NAME, data, text(carried(before, after, looked)).encode())])
+    data, looked = read_acceptances(directory)
+    write_plan(
+        directory,
+        [Change(NAME, data, format_acceptances(carry_acceptances(before, after, looked)).encode())],
+    )
 
 
-def _named(whole: Scan, directory: Path, at: list[str] | None) -> Found:
+def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Found:
     """Return the places that ``--at`` names; none where it is not given.
 
     Raises:
@@ -571,36 +588,38 @@ def _named(whole: Scan, directory: Path, at: list[str] | None) -> Found:
     """
     if not at:
         return ()
-    from portkit.cli.at import named_places
+    from portkit.cli.locations import find_named_sites
 
-    return named_places(whole, directory, at)
+    return find_named_sites(whole, directory, at)
 
 
-def _asked(found: Scan) -> Scan:
+def _choose_interactively(found: Scan) -> Scan:
     """Return a scan with the places that the person at the terminal wants written.
 
     Raises:
         BadParameter: nobody can be asked.
     """
-    from portkit.cli.interactive import Session, edited
+    from portkit.cli.interactive import InteractiveSession, edit_text
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("--interactive asks questions and needs a terminal to do so")
 
     def ask(question: str) -> str:
-        notice(question)
+        print_notice(question)
         return sys.stdin.readline()
 
     try:
-        chosen = Session(ask, progress, edited, errors()).choose(found)
+        chosen = InteractiveSession(ask, print_progress, edit_text, open_error_terminal()).choose(
+            found
+        )
     except KeyboardInterrupt:
-        progress("\nNothing is written.")
+        print_progress("\nNothing is written.")
         raise
-    progress("")
+    print_progress("")
     return chosen
 
 
-def _scanned(
+def _scan_tree(
     directory: Path,
     select: list[str] | None,
     skip: list[str] | None,
@@ -616,11 +635,11 @@ def _scanned(
         BadParameter: there are no such codes.
         PortkitError: there is no such profile, or the tree cannot be scanned.
     """
-    from portkit.scan.session import chosen, scan_tree
+    from portkit.engine.session import scan_tree, select_codes
 
-    own = profile_directory(profile)
-    wanted = codes(select), codes(skip)
-    with waiting(f"Looking at {directory}"):
+    own = find_profile_directory(profile)
+    wanted = parse_codes(select), parse_codes(skip)
+    with show_waiting(f"Looking at {directory}"):
         found = scan_tree(
             directory,
             gating=gating or "",
@@ -630,4 +649,4 @@ def _scanned(
             skip=wanted[1],
         )
     check_codes((*wanted[0], *wanted[1]), found.job.codebase.directory)
-    return found, chosen(found, *wanted)
+    return found, select_codes(found, *wanted)

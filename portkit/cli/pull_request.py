@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from portkit.cli.command import command
+from portkit.cli.command import make_command
 from portkit.cli.options import (
     Directory,
     GatingOption,
     Output,
     Profile,
-    as_asked,
-    profile_directory,
+    find_profile_directory,
+    format_options,
 )
-from portkit.cli.output import deliver
-from portkit.report.progress import waiting
+from portkit.cli.output import write_report
+from portkit.report.progress import show_waiting
 
 
-@command(
+@make_command(
     "portkit pull-request candle",
     "portkit pull-request candle --verified verify.json --output pull-request.md",
     name="pull-request",
@@ -52,36 +52,36 @@ def pull_request(
     What is new for a user, what a reviewer should look at, what was proven and what was not, limits
     and sizes. It is no longer than GitHub takes.
     """
+    from portkit.engine.session import scan_tree
     from portkit.report import pull_request as text
-    from portkit.report.api import changed
-    from portkit.report.documents import read_verified
-    from portkit.report.model import report
-    from portkit.scan.session import scan_tree
-    from portkit.tree.git_series import lines_changed, members, texts_at
+    from portkit.report.model import make_report
+    from portkit.report.public_api import find_api_changes
+    from portkit.report.stored_reports import read_verification
     from portkit.verify.options import Options
+    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.session import check_ported
-    from portkit.verify.tree import Tree
+    from portkit.workspace.git_series import count_changed_lines, find_series_members, read_texts_at
 
-    proof = read_verified(verified) if verified is not None else None
+    proof = read_verification(verified) if verified is not None else None
     options = Options(revision=baseline)
-    with waiting(f"Looking at {directory}"):
-        found = scan_tree(directory, gating=gating or "", profile=profile_directory(profile))
-        check_ported(found, directory, as_asked(gating, profile))
-        tree = Tree(found, options, lambda line: None)
-        series = members(tree.root)
+    with show_waiting(f"Looking at {directory}"):
+        found = scan_tree(directory, gating=gating or "", profile=find_profile_directory(profile))
+        check_ported(found, directory, format_options(gating, profile))
+        tree = PortedTree(found, options, lambda line: None)
+        series = find_series_members(tree.root)
         base = tree.commit if baseline or not series else series[0].parent
         feature = found.job.feature
-        lines = lines_changed(tree.root, base)
+        lines = count_changed_lines(tree.root, base)
         sources = found.job.workspace.sources
         after = {path: sources[path].data for path in lines if path in sources}
-        facts = text.Facts(
+        facts = text.PullRequestFacts(
             renamed=found.job.rename,
             feature=feature,
             crates=tuple(c.name for c in found.job.workspace.crates if feature in c.features),
             base=base,
             lines=lines,
-            api=changed(texts_at(tree.root, base, after), after),
+            api=find_api_changes(read_texts_at(tree.root, base, after), after),
             series=series,
             verified=proof,
         )
-    deliver(text.pull_request(report(found, directory.as_posix()), facts), output)
+    write_report(text.render_pull_request(make_report(found, directory.as_posix()), facts), output)

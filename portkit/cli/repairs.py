@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from portkit.cli.command import FOUND, command
-from portkit.cli.options import Directory, Profile, profile_directory, words
-from portkit.cli.output import progress, show
-from portkit.lang.shell import in_git
-from portkit.report.progress import waiting
+from portkit.cli.command import FOUND, make_command
+from portkit.cli.options import Directory, Profile, find_profile_directory, split_words
+from portkit.cli.output import print_progress, print_text
+from portkit.report.progress import show_waiting
+from portkit.syntax.shell import git_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.repairs.repairs import Repair
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
+    from portkit.repairs.defect_repairs import Repair
 
 
-@command(
+@make_command(
     "portkit repairs candle --list",
     "portkit repairs candle",
     "portkit repairs candle --codes gather-part,PH304 --patches patches",
@@ -59,29 +59,29 @@ def repairs(
     right, written where the original is wrong. All are written, or nothing. The exit code is 1
     where one of them does not fit the tree.
     """
-    from portkit.repairs.repairs import State, together
-    from portkit.scan.session import scan_tree
+    from portkit.engine.session import scan_tree
+    from portkit.repairs.defect_repairs import RepairState, merge_changes
 
     if listed and patches is not None:
         raise typer.BadParameter("--list writes nothing: leave --patches away")
-    with waiting(f"Looking at {directory}"):
-        found = scan_tree(directory, profile=profile_directory(profile))
-        made = _asked(found, words(codes), rustfmt=not no_format)
-    due = [repair for repair in made if repair.state is State.TO_WRITE]
-    unfit = any(repair.state is State.UNFIT for repair in made)
+    with show_waiting(f"Looking at {directory}"):
+        found = scan_tree(directory, profile=find_profile_directory(profile))
+        made = _select_repairs(found, split_words(codes), rustfmt=not no_format)
+    due = [repair for repair in made if repair.state is RepairState.TO_WRITE]
+    unfit = any(repair.state is RepairState.UNFIT for repair in made)
     if listed:
-        show("".join(f"{line}\n" for line in _lines(made)), end="")
+        print_text("".join(f"{line}\n" for line in _render_lines(made)), end="")
         return FOUND if unfit else 0
-    _write(directory, due, patches)
+    _write_repairs(directory, due, patches)
     for repair in made:
-        if repair.state is not State.TO_WRITE:
-            progress(f"{repair.name}: {repair.state}: {repair.why}.")
-    if not together(due):
-        progress("There is nothing to write.")
+        if repair.state is not RepairState.TO_WRITE:
+            print_progress(f"{repair.name}: {repair.state}: {repair.why}.")
+    if not merge_changes(due):
+        print_progress("There is nothing to write.")
     return FOUND if unfit else 0
 
 
-def _asked(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tuple[Repair, ...]:
+def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tuple[Repair, ...]:
     """Return the repairs that are asked for.
 
     Raises:
@@ -89,11 +89,11 @@ def _asked(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tuple[Repair
         ProfileError: the codebase has none.
     """
     from portkit.errors import ProfileError
-    from portkit.lang.typed import nearest
-    from portkit.profile.upstream import FILE
-    from portkit.repairs import repairs as of
+    from portkit.profiles.defects import FILE
+    from portkit.repairs import defect_repairs as of
+    from portkit.syntax.typed_toml import suggest_nearest
 
-    known = of.names(found)
+    known = of.list_repair_names(found)
     if not known:
         name = found.job.codebase.name or "this codebase"
         raise ProfileError(
@@ -102,56 +102,56 @@ def _asked(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tuple[Repair
     asked = tuple(word.upper() if word[:2].upper() in ("PK", "PH") else word for word in wanted)
     for word in asked:
         if not any(word == name or any(c.startswith(word) for c in own) for name, own in known):
-            near = nearest(word, (name for name, _ in known))
+            near = suggest_nearest(word, (name for name, _ in known))
             raise typer.BadParameter(
                 f"there is no repair {word!r}{near}; `portkit repairs --list` names them"
             )
-    return of.repairs(found, asked, rustfmt=rustfmt)
+    return of.build_repairs(found, asked, rustfmt=rustfmt)
 
 
-def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
+def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
     """Write repairs as commits on the branch, or as patches.
 
     Raises:
         PortkitError: it cannot be done; nothing was changed.
     """
-    from portkit.profile.settings import is_own_change
-    from portkit.repairs.message import message
-    from portkit.repairs.repairs import together
-    from portkit.report.model import counted_noun
-    from portkit.tree.git import check_clean
-    from portkit.write.commits import Commit, commit_series, write_patches
-    from portkit.write.refusals import refuse
-    from portkit.write.repository import ground
+    from portkit.profiles.settings import is_decision_change
+    from portkit.repairs.commit_message import format_message
+    from portkit.repairs.defect_repairs import merge_changes
+    from portkit.report.model import count_noun
+    from portkit.transaction.checkout import open_checkout
+    from portkit.transaction.commits import Commit, commit_series, write_patches
+    from portkit.transaction.refusals import check_plan
+    from portkit.workspace.git import check_clean
 
-    ground_ = ground(directory, moves=patches is None)
+    ground_ = open_checkout(directory, moves=patches is None)
     clean = partial(
-        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change, options=False
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
     )
     clean(directory)
-    changes = together(due)
+    changes = merge_changes(due)
     if not changes:
         return
-    refuse(directory, changes, clean, dry=patches is not None)
-    commits = [Commit(message(repair), repair.changes) for repair in due]
+    check_plan(directory, changes, clean, dry=patches is not None)
+    commits = [Commit(format_message(repair), repair.changes) for repair in due]
     if patches is not None:
         files = write_patches(ground_, commits, patches)
-        show("".join(f"{file}\n" for file in files), end="")
+        print_text("".join(f"{file}\n" for file in files), end="")
         keep = "--keep-cr " if any(b"\r\n" in change.after for change in changes) else ""
-        progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
+        print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
         return
     commit_series(ground_, commits, changes, by="portkit repairs")
     for number, repair in enumerate(due, 1):
-        show(f"{number:3} {repair.name}: {repair.defect.subject}")
-    git, them = in_git(directory.as_posix()), "it" if len(commits) == 1 else "them"
-    progress(
-        f"{counted_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
+        print_text(f"{number:3} {repair.name}: {repair.defect.subject}")
+    git, them = git_command(directory.as_posix()), "it" if len(commits) == 1 else "them"
+    print_progress(
+        f"{count_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
         f" {them}; `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
     )
 
 
-def _lines(made: Sequence[Repair]) -> list[str]:
-    from portkit.report.terminal import columns
+def _render_lines(made: Sequence[Repair]) -> list[str]:
+    from portkit.report.terminal import align_columns
 
     rows = [
         (
@@ -162,4 +162,4 @@ def _lines(made: Sequence[Repair]) -> list[str]:
         )
         for repair in made
     ]
-    return list(columns(rows, width=sys.maxsize))
+    return list(align_columns(rows, width=sys.maxsize))

@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from portkit.cli.command import FOUND, command
-from portkit.cli.desk import Desk, Place, desk_of
-from portkit.cli.options import Directory, GatingOption, Profile, profile_directory
-from portkit.cli.output import errors, is_half_written, notice, progress, screen, show
+from portkit.cli.command import FOUND, make_command
+from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory
+from portkit.cli.output import (
+    is_half_written,
+    open_error_terminal,
+    open_screen,
+    print_notice,
+    print_progress,
+    print_text,
+)
+from portkit.cli.review_desk import PendingReview, ReviewDesk, open_desk
 from portkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from portkit.engine.scan import Scan
     from portkit.report.terminal import Terminal
-    from portkit.scan.scan import Scan
 
 ANSWERS: Final = {
     "a": "accept: it is right as it is; portkit asks again only if it changes",
@@ -33,7 +40,7 @@ _UNSAID: Final = "no reason yet"
 """Stands for the reason of an exclusion that is only shown."""
 
 
-@command(
+@make_command(
     "portkit review candle",
     "portkit review candle --list",
     "portkit review --accept PK107 --accept candle-nn/src/ops.rs:1021",
@@ -86,8 +93,8 @@ def review(
     portkit.review.toml keeps what is accepted: it is asked about no more, until what stands there,
     or what the port writes there, is another.
     """
-    from portkit.report.progress import waiting
-    from portkit.scan.session import scan_tree
+    from portkit.engine.session import scan_tree
+    from portkit.report.progress import show_waiting
 
     if keep:
         raise typer.BadParameter("--keep is --exclude now: it takes a finding out of the port")
@@ -103,33 +110,33 @@ def review(
     if is_half_written(directory):
         return FOUND
     if undo:
-        from portkit.cli.undo import take_back
+        from portkit.cli.review_undo import undo_answer
 
-        progress(take_back(directory))
+        print_progress(undo_answer(directory))
         return 0
-    own = profile_directory(profile)
-    with waiting(f"Looking at {directory}"):
+    own = find_profile_directory(profile)
+    with show_waiting(f"Looking at {directory}"):
         found = scan_tree(directory, gating=gating or "", kernels=kernels, profile=own)
-    desk = desk_of(directory, found, own)
+    desk = open_desk(directory, found, own)
     named = desk.all_named(chosen or ())
     desk.leave(desk.all_named(later or ()))
     if listed:
-        lines = desk.grouped(screen()) if sys.stdout.isatty() else desk.listed()
-        show("".join(f"{line}\n" for line in lines), end="")
+        lines = desk.grouped(open_screen()) if sys.stdout.isatty() else desk.listed()
+        print_text("".join(f"{line}\n" for line in lines), end="")
     elif chosen:
         if accept:
             desk.accept([place.site.id for place in named])
             for place in named:
-                progress(f"accepted {place.line}")
+                print_progress(f"accepted {place.line}")
         else:
             plan = desk.plan_exclusion(named, reason)
             for line in plan.shown:
-                progress(line)
+                print_progress(line)
             if not (yes or _is_confirmed()):
-                progress("Nothing was excluded.")
+                print_progress("Nothing was excluded.")
                 return FOUND
-            progress(desk.exclude(plan))
-        progress(desk.summary())
+            print_progress(desk.exclude(plan))
+        print_progress(desk.summary())
     else:
         if desk.places and not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise typer.BadParameter(
@@ -137,7 +144,7 @@ def review(
                 " --accept answers without one"
             )
         _ask(desk, found)
-        progress(desk.summary())
+        print_progress(desk.summary())
     return 0
 
 
@@ -149,19 +156,19 @@ def _is_confirmed() -> bool:
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("--exclude asks before it writes: add --yes to answer in advance")
-    notice("Exclude? [y]es  [n]o: ")
+    print_notice("Exclude? [y]es  [n]o: ")
     return sys.stdin.readline().strip()[:1].lower() == "y"
 
 
-def _ask(desk: Desk, found: Scan) -> None:
+def _ask(desk: ReviewDesk, found: Scan) -> None:
     def ask(question: str) -> str:
-        notice(question)
+        print_notice(question)
         return sys.stdin.readline()
 
-    Session(ask, progress, errors()).go_through(desk, found)
+    ReviewSession(ask, print_progress, open_error_terminal()).go_through(desk, found)
 
 
-class Session:
+class ReviewSession:
     """One run through the places.
 
     Args:
@@ -177,7 +184,7 @@ class Session:
         self.show = show
         self.terminal = terminal
 
-    def go_through(self, desk: Desk, scan: Scan) -> None:
+    def go_through(self, desk: ReviewDesk, scan: Scan) -> None:
         """Ask about each place until the person has had enough."""
         total = len(desk.places)
         for number, place in enumerate([*desk.places], 1):
@@ -185,12 +192,12 @@ class Session:
                 continue  # it was excluded with another
             self.show("")
             self.show(self.terminal.dim(f"({number}/{total})"))
-            for line in shown(scan, place, self.terminal):
+            for line in render_place(scan, place, self.terminal):
                 self.show(line)
             if not self._answered(desk, place):
                 return
 
-    def _answered(self, desk: Desk, place: Place) -> bool:
+    def _answered(self, desk: ReviewDesk, place: PendingReview) -> bool:
         question = self.terminal.bold("[a]ccept  [e]xclude  [l]ater  [q]uit  [?] help: ")
         while True:
             answer = self.ask(question)
@@ -208,7 +215,7 @@ class Session:
                 for each, meaning in ANSWERS.items():
                     self.show(f"{self.terminal.bold(each)} - {meaning}")
 
-    def _excluded(self, desk: Desk, place: Place) -> bool:
+    def _excluded(self, desk: ReviewDesk, place: PendingReview) -> bool:
         try:
             plan = desk.plan_exclusion([place], _UNSAID)
         except ConfigError as error:
@@ -231,14 +238,14 @@ class Session:
         return True
 
 
-def shown(scan: Scan, place: Place, terminal: Terminal) -> Iterable[str]:
+def render_place(scan: Scan, place: PendingReview, terminal: Terminal) -> Iterable[str]:
     """Yield what a person sees of a place: before and after, the branch that ROCm takes, why."""
-    from portkit.report.branch import branch
-    from portkit.report.place import described
+    from portkit.report.explanation import describe_site
+    from portkit.report.taken_branch import find_taken_branch
 
     source = scan.job.workspace.sources.get(place.finding.path)
-    yield from described(scan, place.site, place.finding, terminal).splitlines()
-    taken = branch(scan.job, place.finding, source)
+    yield from describe_site(scan, place.site, place.finding, terminal).splitlines()
+    taken = find_taken_branch(scan.job, place.finding, source)
     if taken is None:
         return
     yield ""

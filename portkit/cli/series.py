@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portkit.cli.output import progress, screen, show
-from portkit.lang.shell import in_git
-from portkit.report.progress import waiting
+from portkit.cli.output import open_screen, print_progress, print_text
+from portkit.report.progress import show_waiting
+from portkit.syntax.shell import git_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from portkit.report.watching import Reporter
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
+    from portkit.report.run_display import RunReporter
     from portkit.verify.options import Options
 
 
@@ -33,45 +33,45 @@ def write_series(
     Raises:
         PortkitError: it cannot be done; nothing was changed.
     """
-    from portkit.profile.settings import is_own_change
-    from portkit.report.applied import applied, headline
-    from portkit.report.commit_message import messages, subject
-    from portkit.report.model import counted_noun, report
-    from portkit.report.series import series
-    from portkit.scan.plan import Plan
-    from portkit.tree.git import check_clean
-    from portkit.write.commits import Commit, commit_series, write_patches
-    from portkit.write.refusals import refuse
-    from portkit.write.repository import ground
+    from portkit.engine.plan import Plan
+    from portkit.profiles.settings import is_decision_change
+    from portkit.report.apply_summary import render_apply_summary, render_headline
+    from portkit.report.commit_message import render_messages, render_subject
+    from portkit.report.model import count_noun, make_report
+    from portkit.report.series import split_port
+    from portkit.transaction.checkout import open_checkout
+    from portkit.transaction.commits import Commit, commit_series, write_patches
+    from portkit.transaction.refusals import check_plan
+    from portkit.workspace.git import check_clean
 
-    ground_ = ground(directory, moves=patches is None)
+    ground_ = open_checkout(directory, moves=patches is None)
     clean = partial(
-        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change, options=False
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
     )
     clean(directory)
-    with waiting(f"Porting {directory}"):
-        made = series(found, rustfmt=rustfmt)
-    refuse(directory, made.changes, clean, dry=patches is not None)
-    summary = report(found, directory.as_posix(), asked=asked)
+    with show_waiting(f"Porting {directory}"):
+        made = split_port(found, rustfmt=rustfmt)
+    check_plan(directory, made.changes, clean, dry=patches is not None)
+    summary = make_report(found, directory.as_posix(), asked=asked)
     planned = Plan(made.changes, made.unformatted)
     if not made.parts:
-        show(applied(summary, planned, screen()), end="")
+        print_text(render_apply_summary(summary, planned, open_screen()), end="")
         return
-    texts = list(messages(summary, made.parts))
+    texts = list(render_messages(summary, made.parts))
     commits = [Commit(text, p.changes) for text, p in zip(texts, made.parts, strict=True)]
     if patches is not None:
         files = write_patches(ground_, commits, patches)
-        show("".join(f"{file}\n" for file in files), end="")
+        print_text("".join(f"{file}\n" for file in files), end="")
         keep = "--keep-cr " if any(b"\r\n" in c.after for c in made.changes) else ""
-        progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
+        print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
         return
     commit_series(ground_, commits, made.changes)
-    show(f"{headline(summary, planned)}.")
+    print_text(f"{render_headline(summary, planned)}.")
     for number, part in enumerate(made.parts, 1):
-        show(f"{number:3} {subject(summary, part)}")
-    git, them = in_git(summary.root), "it" if len(commits) == 1 else "them"
-    progress(
-        f"{counted_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
+        print_text(f"{number:3} {render_subject(summary, part)}")
+    git, them = git_command(summary.root), "it" if len(commits) == 1 else "them"
+    print_progress(
+        f"{count_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
         f" {them}, `portkit verify --series{summary.tree}` walks {them};"
         f" `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
     )
@@ -80,7 +80,7 @@ def write_series(
 def verify_series(
     directory: Path,
     options: Options,
-    made: Callable[[Options], Reporter],
+    made: Callable[[Options], RunReporter],
     consent: Callable[[Path], object],
 ) -> int:
     """Take steps on each commit of a series; return the exit code.
@@ -96,19 +96,19 @@ def verify_series(
     """
     from portkit.errors import VerificationError
     from portkit.verify import STEPS, verify_tree
-    from portkit.verify.ladder import part_of
-    from portkit.verify.series import series_of, walk
+    from portkit.verify.series import find_series, walk_series
+    from portkit.verify.step_runner import select_steps
 
     root = directory.resolve()
-    found = series_of(root)
+    found = find_series(root)
     lost: VerificationError | None = None
     agreed = False
-    for number, (member, place, asked) in enumerate(walk(root, found, options), 1):
+    for number, (member, place, asked) in enumerate(walk_series(root, found, options), 1):
         if not agreed and not options.sandbox:
-            if not all(step.looks for step in part_of(STEPS, asked)):
+            if not all(step.looks for step in select_steps(STEPS, asked)):
                 consent(root)
             agreed = True
-        show(f"{number}/{len(found)} {member.commit[:12]} {member.subject}")
+        print_text(f"{number}/{len(found)} {member.commit[:12]} {member.subject}")
         reporter = made(asked)
         summary = verify_tree(place, asked, reporter, consent=lambda _: None)
         code = reporter.sum_up(summary)

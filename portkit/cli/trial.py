@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from portkit.cli.command import FOUND, INTERRUPTED, command
-from portkit.cli.options import EmulatorProgram, Gpu, Profile, Rocm, check_emulated, words
-from portkit.cli.output import progress, screen, show
+from portkit.cli.command import FOUND, INTERRUPTED, make_command
+from portkit.cli.options import EmulatorProgram, Gpu, Profile, Rocm, check_emulated, split_words
+from portkit.cli.output import open_screen, print_progress, print_text
 
 if TYPE_CHECKING:
-    from portkit.trial.conduct import Entry
-    from portkit.trial.stages import Wanted
+    from portkit.selftest.stage_runner import StageEntry
+    from portkit.selftest.stages import SelftestOptions
 
 REPORT = Path("portkit-trial.html")
 
@@ -28,7 +28,7 @@ class Device(StrEnum):
     EMULATOR = "emulator"
 
 
-@command(
+@make_command(
     "portkit trial",
     "portkit trial --device cpu --package candle-core",
     "portkit trial --device emulator --gpu gfx1100 --package candle-core",
@@ -98,79 +98,85 @@ def trial(
     given = places or []
     check_emulated(gpu, emulator, rocm, wanted=device is Device.EMULATOR)
     if compare:
-        return _compare(given)
+        return _compare_runs(given)
     if len(given) > 1:
         raise typer.BadParameter("one tree at most; two reports are for --compare")
-    from portkit.trial.place import placed
-    from portkit.trial.stages import Wanted, newest
+    from portkit.selftest.stages import SelftestOptions, find_newest_spec
+    from portkit.selftest.work_folder import prepare_folders
 
-    wanted = Wanted(
+    wanted = SelftestOptions(
         Path(),
         given=bool(given),
-        spec=codebase or newest(),
+        spec=codebase or find_newest_spec(),
         device=device.value,
-        emulator=_emulator(gpu, emulator, rocm),
-        packages=words(package),
+        emulator=_format_emulator_options(gpu, emulator, rocm),
+        packages=split_words(package),
         profile=str(Path(profile).resolve()) if Path(profile).is_dir() and profile else profile,
-        only=_stages(words(only)),
-        limits=_limits(words(limit)),
+        only=_list_stages(split_words(only)),
+        limits=_list_limits(split_words(limit)),
         test_seconds=test_timeout,
         offline=offline,
         keep_going=keep_going,
     )
     if given:
-        from portkit.cli.consent import may_run
-        from portkit.tree.workspace import root_manifest
+        from portkit.cli.consent import check_consent
+        from portkit.workspace.cargo_workspace import read_root_manifest
 
-        root_manifest(given[0])  # before anything is asked about it
-        may_run(given[0].resolve(), given=trust)
-    with placed(wanted, given[0] if given else None) as ready:
-        return _tried(ready, report)
+        read_root_manifest(given[0])  # before anything is asked about it
+        check_consent(given[0].resolve(), given=trust)
+    with prepare_folders(wanted, given[0] if given else None) as ready:
+        return _run_stages(ready, report)
 
 
-def _tried(wanted: Wanted, report: Path) -> int:
+def _run_stages(wanted: SelftestOptions, report: Path) -> int:
     """Take the stages, and write the report after each."""
     from datetime import UTC, datetime
 
-    from portkit.tree.process import interruptible
-    from portkit.trial.conduct import conduct
-    from portkit.trial.document import document, programs
-    from portkit.trial.page import page, write_whole
-    from portkit.trial.private import Scrub
-    from portkit.trial.stages import stages
+    from portkit.selftest.document import build_document, read_program_versions
+    from portkit.selftest.page import render_page, write_atomically
+    from portkit.selftest.privacy import Scrub
+    from portkit.selftest.stage_runner import run_stages
+    from portkit.selftest.stages import plan_stages
+    from portkit.workspace.process import end_on_signals
 
-    start, day, built_with = time.monotonic(), datetime.now(UTC).date().isoformat(), programs()
+    start, day, built_with = (
+        time.monotonic(),
+        datetime.now(UTC).date().isoformat(),
+        read_program_versions(),
+    )
     scrub = Scrub.here({wanted.folder: "WORK"})
 
-    def keep(entries: list[Entry]) -> dict[str, Any]:
-        found = document(wanted, entries, time.monotonic() - start, day, built_with)
+    def keep(entries: list[StageEntry]) -> dict[str, Any]:
+        found = build_document(wanted, entries, time.monotonic() - start, day, built_with)
         clean: dict[str, Any] = scrub.document(found)
-        write_whole(report, page(clean))
+        write_atomically(report, render_page(clean))
         return clean
 
-    with interruptible():
-        entries = conduct(stages(wanted), wanted, keep, lambda line: progress(f"  {line}"))
+    with end_on_signals():
+        entries = run_stages(
+            plan_stages(wanted), wanted, keep, lambda line: print_progress(f"  {line}")
+        )
         found = keep(entries)
     for step in found["steps"]:
-        show(f"{step['step']:<10} {step['verdict']:<11} {(step['evidence'] or [''])[0]}")
-    show(f"\nThe report is {report}: read it, and attach it to an issue.")
+        print_text(f"{step['step']:<10} {step['verdict']:<11} {(step['evidence'] or [''])[0]}")
+    print_text(f"\nThe report is {report}: read it, and attach it to an issue.")
     if found["verdict"] == "interrupted":
         return INTERRUPTED
     return FOUND if found["verdict"] == "failed" else 0
 
 
-def _compare(given: list[Path]) -> int:
-    from portkit.trial.compare import comparison
-    from portkit.trial.document import read_trial
+def _compare_runs(given: list[Path]) -> int:
+    from portkit.selftest.document import read_trial
+    from portkit.selftest.run_comparison import render_comparison
 
     if len(given) != 2:
         raise typer.BadParameter("--compare takes two reports: portkit trial --compare A B")
     one, other = map(read_trial, given)
-    show(comparison(one, other, screen()), end="")
+    print_text(render_comparison(one, other, open_screen()), end="")
     return 0
 
 
-def _emulator(gpu: str, program: str, rocm: str) -> tuple[str, ...]:
+def _format_emulator_options(gpu: str, program: str, rocm: str) -> tuple[str, ...]:
     """Return what the user says of the emulator as options for another folder."""
     # A program without a folder is looked for on PATH.
     named = str(Path(program).absolute()) if "/" in program else program
@@ -178,8 +184,8 @@ def _emulator(gpu: str, program: str, rocm: str) -> tuple[str, ...]:
     return tuple(word for name, value in options.items() if value for word in (name, value))
 
 
-def _stages(names: tuple[str, ...]) -> tuple[str, ...]:
-    from portkit.trial.stages import LIMITS
+def _list_stages(names: tuple[str, ...]) -> tuple[str, ...]:
+    from portkit.selftest.stages import LIMITS
 
     for name in names:
         if name not in LIMITS:
@@ -187,11 +193,11 @@ def _stages(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _limits(texts: tuple[str, ...]) -> dict[str, float]:
+def _list_limits(texts: tuple[str, ...]) -> dict[str, float]:
     found = {}
     for text in texts:
         name, _, seconds = text.partition("=")
-        _stages((name,))
+        _list_stages((name,))
         try:
             found[name] = float(seconds)
         except ValueError:

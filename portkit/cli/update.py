@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from portkit.cli.command import FOUND, command
-from portkit.cli.options import Directory, GatingOption, Profile, profile_directory
-from portkit.cli.output import is_half_written, progress, show
-from portkit.lang.shell import argument, in_git, options
-from portkit.report.progress import waiting
+from portkit.cli.command import FOUND, make_command
+from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory
+from portkit.cli.output import is_half_written, print_progress, print_text
+from portkit.report.progress import show_waiting
+from portkit.syntax.shell import git_command, quote_options, quote_tree_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from portkit.update.explain import Conflict, Side
-    from portkit.update.ready import Ready
-    from portkit.update.update import Asked, Outcome
+    from portkit.update.conflicts import Conflict, ConflictSide
+    from portkit.update.preconditions import MovableBranch
+    from portkit.update.update import UpdateOutcome, UpdateRequest
 
 _SHOWN: Final = 20
 """How many files that a user has changed are named."""
@@ -49,7 +49,7 @@ Check = Annotated[
 ]
 
 
-@command(
+@make_command(
     "portkit branch candle",
     "portkit branch --of upstream/main",
     "portkit branch --pure 1a2b3c4 --check",
@@ -70,19 +70,19 @@ def branch(
 
     No hook is run, and no commit is signed.
     """
-    from portkit.update.update import Asked, begin
+    from portkit.update.update import UpdateRequest, begin_branch
 
-    asked = Asked(
+    asked = UpdateRequest(
         of=of,
         pure=pure,
         check=check,
         gating=gating or "",
-        profile=profile_directory(profile),
+        profile=find_profile_directory(profile),
     )
-    return _run(directory, begin, asked, profile)
+    return _run_update(directory, begin_branch, asked, profile)
 
 
-@command(
+@make_command(
     "portkit update --to upstream/main",
     "portkit update candle --to 0.11.1 --check",
     "portkit update --to FETCH_HEAD --of 1a2b3c4",
@@ -114,42 +114,47 @@ def update(
 
     A port without a branch of pure ports gets one. No hook is run, and no commit is signed.
     """
-    from portkit.update.update import Asked
-    from portkit.update.update import update as follow
+    from portkit.update.update import UpdateRequest
+    from portkit.update.update import follow_upstream as follow
 
     if not to:
         raise typer.BadParameter("name the commit of upstream to follow to: --to upstream/main")
-    asked = Asked(
+    asked = UpdateRequest(
         to=to,
         of=of,
         pure=pure,
         unrelated=unrelated,
         check=check,
         gating=gating or "",
-        profile=profile_directory(profile),
+        profile=find_profile_directory(profile),
     )
-    return _run(directory, follow, asked, profile)
+    return _run_update(directory, follow, asked, profile)
 
 
-def _run(
-    directory: Path, action: Callable[[Ready, Asked], Outcome], asked: Asked, profile: str
+def _run_update(
+    directory: Path,
+    action: Callable[[MovableBranch, UpdateRequest], UpdateOutcome],
+    asked: UpdateRequest,
+    profile: str,
 ) -> int:
     """Do it, and print what came of it."""
-    from portkit.update.ready import ready
+    from portkit.update.preconditions import check_ready
     from portkit.update.update import BRANCH
 
     if directory.is_dir() and is_half_written(directory):
         return FOUND
-    found = ready(directory, BRANCH)
-    with waiting(f"Porting {asked.to or directory}"):
+    found = check_ready(directory, BRANCH)
+    with show_waiting(f"Porting {asked.to or directory}"):
         outcome = action(found, asked)
     if outcome.unproven:
-        progress(outcome.unproven)
-    tree = _tree(directory, found, outcome, profile)
-    git = in_git(directory.as_posix())
-    show("".join(f"{line}\n" for line in _said(found, asked, outcome, tree, git)), end="")
+        print_progress(outcome.unproven)
+    tree = _format_tree_options(directory, found, outcome, profile)
+    git = git_command(directory.as_posix())
+    print_text(
+        "".join(f"{line}\n" for line in _render_lines(found, asked, outcome, tree, git)), end=""
+    )
     if found.signs and (outcome.is_new or outcome.merged) and not asked.check:
-        progress(
+        print_progress(
             "The commits are not signed, though commit.gpgSign is set: portkit runs no program for"
             " it. `git commit --amend --no-edit --gpg-sign` signs a merge."
         )
@@ -157,17 +162,21 @@ def _run(
     return FOUND if outcome.conflicts or (asked.check and moved) else 0
 
 
-def _tree(directory: Path, ready: Ready, outcome: Outcome, profile: str) -> str:
+def _format_tree_options(
+    directory: Path, ready: MovableBranch, outcome: UpdateOutcome, profile: str
+) -> str:
     """Return what stands behind a command that is to look at the port as it was made."""
-    from portkit.profile.settings import read
-    from portkit.scan.session import DEFAULT_GATING
+    from portkit.engine.session import DEFAULT_GATING
+    from portkit.profiles.settings import read_settings
 
-    told = outcome.gating == (read(ready.root).gating or DEFAULT_GATING)
-    asked = options({"--gating": "" if told else outcome.gating, "--profile": profile})
-    return argument(directory.as_posix()) + asked
+    told = outcome.gating == (read_settings(ready.root).gating or DEFAULT_GATING)
+    asked = quote_options({"--gating": "" if told else outcome.gating, "--profile": profile})
+    return quote_tree_argument(directory.as_posix()) + asked
 
 
-def _said(ready: Ready, asked: Asked, outcome: Outcome, tree: str, git: str) -> Iterator[str]:
+def _render_lines(
+    ready: MovableBranch, asked: UpdateRequest, outcome: UpdateOutcome, tree: str, git: str
+) -> Iterator[str]:
     """Yield the lines of the report.
 
     Args:
@@ -177,7 +186,7 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome, tree: str, git: str) -> 
         tree: what stands behind a command of portkit's.
         git: how a command of git begins.
     """
-    from portkit.report.model import counted_noun
+    from portkit.report.model import count_noun
 
     port = f"The pure port of {outcome.title}"
     if not (outcome.is_new or outcome.merged or outcome.conflicts):
@@ -188,7 +197,7 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome, tree: str, git: str) -> 
         yield f"{ready.vendor} {is_done} begun."
         if outcome.edited:
             yield (
-                f"{counted_noun(len(outcome.edited), 'file')} of {ready.branch} that differ from"
+                f"{count_noun(len(outcome.edited), 'file')} of {ready.branch} that differ from"
                 f" the pure port count as changed by you (`{git} diff {ready.vendor}"
                 f" {ready.branch}` shows how):"
             )
@@ -204,11 +213,11 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome, tree: str, git: str) -> 
     if outcome.conflicts:
         yield (
             f"{ready.branch} {'would not be' if asked.check else 'is not'} merged, and the work"
-            f" tree is as it was: {counted_noun(len(outcome.conflicts), 'conflict')}."
+            f" tree is as it was: {count_noun(len(outcome.conflicts), 'conflict')}."
         )
         for conflict in outcome.conflicts:
             yield ""
-            yield from _explained(conflict, ready.vendor)
+            yield from _render_conflict(conflict, ready.vendor)
         yield ""
         if not asked.check:
             yield f"Next: `{git} merge {ready.vendor}` brings them into the work tree."
@@ -222,7 +231,7 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome, tree: str, git: str) -> 
         )
 
 
-def _explained(conflict: Conflict, vendor: str) -> Iterator[str]:
+def _render_conflict(conflict: Conflict, vendor: str) -> Iterator[str]:
     from textwrap import wrap
 
     yield conflict.position
@@ -238,15 +247,15 @@ def _explained(conflict: Conflict, vendor: str) -> Iterator[str]:
     if conflict.sides is not None:
         path = conflict.position.rpartition(":")[0]
         for whose, side in zip(("yours", f"the port's, on {vendor}"), conflict.sides, strict=True):
-            yield from _shown(f"{whose}, {path}:{side.line}", side)
+            yield from _render_side(f"{whose}, {path}:{side.line}", side)
 
 
-def _shown(title: str, side: Side) -> Iterator[str]:
+def _render_side(title: str, side: ConflictSide) -> Iterator[str]:
     """Yield a side of a conflict, with the numbers of its lines."""
-    from portkit.report.model import counted_noun
+    from portkit.report.model import count_noun
 
     yield f"  {title}{'' if side.text else ': no line'}"
     for number, line in enumerate(side.text[:_LINES], side.line):
         yield f"{number:>8} | {line}".rstrip()
     if len(side.text) > _LINES:
-        yield f"           and {counted_noun(len(side.text) - _LINES, 'line')} more"
+        yield f"           and {count_noun(len(side.text) - _LINES, 'line')} more"

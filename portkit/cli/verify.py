@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from portkit.cli.command import command
+from portkit.cli.command import make_command
 from portkit.cli.completion import complete_steps
-from portkit.cli.consent import may_run
+from portkit.cli.consent import check_consent
 from portkit.cli.options import (
     Directory,
     EmulatorProgram,
@@ -23,16 +23,16 @@ from portkit.cli.options import (
     Rocm,
     Sandbox,
     Trust,
-    as_asked,
     check_emulated,
-    profile_directory,
-    words,
+    find_profile_directory,
+    format_options,
+    split_words,
 )
-from portkit.cli.output import errors, screen, show
+from portkit.cli.output import open_error_terminal, open_screen, print_text
 
 if TYPE_CHECKING:
-    from portkit.verify.ladder import Summary
     from portkit.verify.options import Options
+    from portkit.verify.step_runner import Summary
 
 
 class Device(StrEnum):
@@ -55,7 +55,7 @@ class _WithSteps(TyperCommand):
         super().format_epilog(ctx, formatter)
 
 
-@command(
+@make_command(
     "portkit verify",
     "portkit verify candle --until check",
     "portkit verify candle --kernels --arch gfx1100,gfx90a",
@@ -212,8 +212,8 @@ def verify(
     once; without a terminal --trust says yes.
     """
     from portkit.errors import VerificationError
-    from portkit.report.watching import Reporter
-    from portkit.verify import BadOptionError, Options, parse_shard, verify_tree
+    from portkit.report.run_display import RunReporter
+    from portkit.verify import InvalidOptionError, Options, parse_shard, verify_tree
     from portkit.verify.kernels_step import EVERY
     from portkit.verify.options import EMULATED, parse_archs, parse_waves
 
@@ -229,7 +229,7 @@ def verify(
         )
     try:
         options = Options(
-            only=(*words(only), *(["kernels"] if kernels else [])),
+            only=(*split_words(only), *(["kernels"] if kernels else [])),
             until=until,
             keep_going=keep_going,
             no_skip=no_skip,
@@ -238,28 +238,28 @@ def verify(
             shard=parse_shard(shard),
             cached=not no_cache,
             test_seconds=test_timeout,
-            archs=parse_archs(words(arch)) or (EVERY if kernels else ()),
+            archs=parse_archs(split_words(arch)) or (EVERY if kernels else ()),
             report=Path(json) if json not in ("", "-") else None,
-            packages=words(package),
+            packages=split_words(package),
             device=device.value,
             gpu=gpu or EMULATED,
             emulator=emulator,
             rocm=rocm,
-            waves=parse_waves(words(wave)),
+            waves=parse_waves(split_words(wave)),
             checked=check_memory,
             chaos=chaos,
-            profile=profile_directory(profile),
-            asked=as_asked(gating, profile),
+            profile=find_profile_directory(profile),
+            asked=format_options(gating, profile),
             sandbox=sandbox,
         )
-        consent = partial(may_run, given=trust)
+        consent = partial(check_consent, given=trust)
         made = partial(
-            Reporter,
+            RunReporter,
             directory.as_posix(),
-            show=lambda text: show(text, end=""),
-            screen=screen(),
+            show=lambda text: print_text(text, end=""),
+            screen=open_screen(),
             errors=sys.stderr,
-            error_screen=errors(),
+            error_screen=open_error_terminal(),
             live=sys.stderr.isatty(),
             document=json,
             junit=junit,
@@ -272,11 +272,11 @@ def verify(
             return verify_series(directory, options, made, consent)
         reporter = made(options)
         summary = verify_tree(directory, options, reporter, consent=consent)
-    except BadOptionError as error:
+    except InvalidOptionError as error:
         raise typer.BadParameter(str(error)) from None
     code = reporter.sum_up(summary)
     if page is not None:
-        _write_page(page, directory, options, summary)
+        _write_html_report(page, directory, options, summary)
     if sentence := summary.sentence(str(directory)):
         lost = VerificationError(sentence)
         lost.exit_code = code
@@ -284,7 +284,7 @@ def verify(
     return code
 
 
-def _write_page(page: Path, directory: Path, options: Options, summary: Summary) -> None:
+def _write_html_report(page: Path, directory: Path, options: Options, summary: Summary) -> None:
     """Write the report of the tree as it is, with how the run went.
 
     Raises:
@@ -292,14 +292,14 @@ def _write_page(page: Path, directory: Path, options: Options, summary: Summary)
     """
     import json
 
-    from portkit.cli.output import deliver
-    from portkit.report.html import html
-    from portkit.report.model import report
-    from portkit.report.snippets import snippets
-    from portkit.report.verified import verify_json
-    from portkit.scan.session import scan_tree
+    from portkit.cli.output import write_report
+    from portkit.engine.session import scan_tree
+    from portkit.report.html import render_page
+    from portkit.report.model import make_report
+    from portkit.report.snippets import build_snippets
+    from portkit.report.verify_report import render_verify_json
 
     scanned = scan_tree(directory, gating=options.gating, profile=options.profile)
-    shown = report(scanned, directory.as_posix())
-    verified = json.loads(verify_json(directory.as_posix(), options, summary))
-    deliver(html(shown, snippets(scanned), verified=verified), page)
+    shown = make_report(scanned, directory.as_posix())
+    verified = json.loads(render_verify_json(directory.as_posix(), options, summary))
+    write_report(render_page(shown, build_snippets(scanned), verified=verified), page)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from portkit.errors import ProfileError
-from portkit.lang.typed import decode, line_of
-from portkit.lang.value import Value
-from portkit.tree.regular import read_regular
+from portkit.syntax.typed_toml import decode_toml, find_key_line
+from portkit.syntax.value import Value
+from portkit.workspace.regular_files import read_regular
 
 if TYPE_CHECKING:
     from portkit.errors import PortkitError
-    from portkit.lang.typed import Key
+    from portkit.syntax.typed_toml import Key
 
 T = TypeVar("T")
 
@@ -81,11 +81,11 @@ class Directory(Value, frozen=True):
             ProfileError: the name leads out of the directory, or the file cannot be read.
             PortkitError: of the type ``error``; the message names the line.
         """
-        return decode(self.text(name), str(self.root / name), kind, error)
+        return decode_toml(self.text(name), str(self.root / name), kind, error)
 
     def fault(self, name: str, key: Key, sentence: str) -> ProfileError:
         """Return what is wrong with what a TOML file says at a key, as an error with the line."""
-        return ProfileError(f"{self.root / name}:{line_of(self.text(name), key)}: {sentence}")
+        return ProfileError(f"{self.root / name}:{find_key_line(self.text(name), key)}: {sentence}")
 
     def files(self, folder: str) -> tuple[str, ...]:
         """Return the names of the files directly in a folder, such as ``a.csv``, sorted.

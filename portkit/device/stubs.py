@@ -40,18 +40,18 @@ _POINTERS: Final = frozenset(
 """Functions that return a pointer and not a status."""
 
 
-def exported(library: str) -> tuple[str, ...]:
+def read_exported_names(library: str) -> tuple[str, ...]:
     """Return the names of all functions of a library, such as ``amdhip64``."""
     return tuple((shipped(HOME) / "api" / f"{library}.txt").read_text(encoding="utf-8").split())
 
 
-def stubs(library: str) -> str:
+def render_stubs(library: str) -> str:
     """Return a C++ source with a weak function for each of a library."""
     lines = [
         'extern "C" int hipcpu_not_supported(const char *function, int status);',
         '#define STUB extern "C" __attribute__((visibility("default"), weak))',
     ]
-    for name in exported(library):
+    for name in read_exported_names(library):
         status = f'hipcpu_not_supported("{name}", {_NOT_SUPPORTED[library]})'
         if name in _POINTERS:
             lines.append(f"STUB const void *{name}() {{ {status}; return nullptr; }}")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.cache import cached_folder
 from portkit.device.hipcc.command import COMPILER
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.device.stubs import HOME, stubs
+from portkit.device.stubs import HOME, render_stubs
 from portkit.errors import ToolError
 from portkit.shipped import shipped
 
@@ -108,7 +108,7 @@ class Toolkit:
             environment["PORTKIT_DEVICE_CHECK"] = "1"
         if chaos:
             environment["PORTKIT_DEVICE_CHAOS"] = str(chaos)
-            environment.setdefault("PORTKIT_DEVICE_COUNT", str(devices(chaos)))
+            environment.setdefault("PORTKIT_DEVICE_COUNT", str(count_devices(chaos)))
         return environment
 
 
@@ -119,7 +119,7 @@ BEHAVIOURS: Final = (
 """What a seed decides (``src/runtime/chaos.cpp``), unless somebody names what it shall."""
 
 
-def devices(chaos: int) -> int:
+def count_devices(chaos: int) -> int:
     """Return how many devices there are under a seed, two to eight; one without, which is 0."""
     return 2 + chaos % 7 if chaos else 1
 
@@ -131,46 +131,48 @@ def build_toolkit() -> Toolkit:
         ToolError: there is no C++ compiler, or it fails.
         DiskError: the cache cannot be written.
     """
-    cxx = _cxx()
-    return Toolkit(cached_folder("device", _key(cxx), lambda folder: _fill(folder, cxx)))
+    cxx = _find_checked_cxx()
+    return Toolkit(
+        cached_folder("device", _compute_key(cxx), lambda folder: _fill_tree(folder, cxx))
+    )
 
 
-def toolkit_key() -> str:
+def compute_toolkit_key() -> str:
     """Return what names the tree, without making it.
 
     Raises:
         ToolError: there is no C++ compiler.
     """
-    return _key(_cxx())
+    return _compute_key(_find_checked_cxx())
 
 
-def _cxx() -> Cxx:
+def _find_checked_cxx() -> Cxx:
     try:
         return find_cxx()
     except NoCompilerError as error:
         raise ToolError(f"the CPU device cannot be built: {error}") from None
 
 
-def _key(cxx: Cxx) -> str:
+def _compute_key(cxx: Cxx) -> str:
     parts = [*cxx.command, cxx.version, *cxx.machine, *_FLAGS, sys.executable]
-    return _digest(parts, "api", "hipcc", "include", "src")
+    return _compute_digest(parts, "api", "hipcc", "include", "src")
 
 
-def sources_key() -> str:
+def compute_sources_key() -> str:
     """Return what names the sources of the device, whichever compiler makes it of them."""
-    return _digest([], "api", "include", "src")
+    return _compute_digest([], "api", "include", "src")
 
 
-def _compiler_key(cxx: Cxx) -> str:
+def _compute_compiler_key(cxx: Cxx) -> str:
     """Return what decides what the compiler makes of a source: the libraries have no part in it."""
-    return _digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
+    return _compute_digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
 
 
-def _digest(parts: Sequence[str], *folders: str) -> str:
+def _compute_digest(parts: Sequence[str], *folders: str) -> str:
     digest = hashlib.sha256()
     contents = (
         part
-        for name, path in sorted(_files(folders))
+        for name, path in sorted(_find_files(folders))
         for part in (name.as_posix(), path.read_text(encoding="utf-8"))
     )
     for part in (*parts, *contents):
@@ -178,32 +180,32 @@ def _digest(parts: Sequence[str], *folders: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
+def _find_files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
     """Yield the files below folders of the device's home; ``hipcc`` stands for the compiler."""
     for folder in folders:
         home = _PACKAGE if folder == "hipcc" else shipped(HOME)
-        for path in _compiler_files() if folder == "hipcc" else (home / folder).rglob("*"):
+        for path in _find_compiler_files() if folder == "hipcc" else (home / folder).rglob("*"):
             if path.is_file():
                 yield path.relative_to(home), path
 
 
-def _compiler_files() -> Iterator[Path]:
+def _find_compiler_files() -> Iterator[Path]:
     """Yield the modules that the compiler is made of."""
     yield _PACKAGE / "lang" / "cxx.py"
     yield from (_PACKAGE / "device" / "hipcc").glob("*.py")
 
 
-def _fill(root: Path, cxx: Cxx) -> None:
+def _fill_tree(root: Path, cxx: Cxx) -> None:
     shutil.copytree(shipped(HOME) / "include", root / "include")
     (root / "libexec").mkdir()
-    (root / COMPILER).write_text(_compiler_key(cxx) + "\n", encoding="utf-8")
+    (root / COMPILER).write_text(_compute_compiler_key(cxx) + "\n", encoding="utf-8")
     _install_compiler(root)
     _build_libraries(root, cxx)
 
 
 def _install_compiler(root: Path) -> None:
     package = root / "libexec" / "portkit"
-    for path in _compiler_files():
+    for path in _find_compiler_files():
         copy = package / path.relative_to(_PACKAGE)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
@@ -235,8 +237,8 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
     sources: dict[str, list[Path]] = {}
     for library in LIBRARIES:
         made = objects / f"{library.name}_stubs.cpp"
-        made.write_text(stubs(library.name), encoding="utf-8")
-        sources[library.name] = [*_sources(library), made]
+        made.write_text(render_stubs(library.name), encoding="utf-8")
+        sources[library.name] = [*_find_sources(library), made]
     jobs = [
         (source, objects / f"{name}-{source.parent.name}-{source.stem}.o")
         for name, found in sources.items()
@@ -246,26 +248,26 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
 
     def compile_one(job: tuple[Path, Path]) -> None:
         source, made = job
-        _run(cxx, (*_FLAGS, *cxx.machine, *include, "-c", str(source), "-o", str(made)))
+        _run_compiler(cxx, (*_FLAGS, *cxx.machine, *include, "-c", str(source), "-o", str(made)))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(compile_one, jobs))
     for library in LIBRARIES:
         own = [str(made) for _, made in jobs if made.name.startswith(f"{library.name}-")]
-        _link(root, cxx, library, own)
+        _link_library(root, cxx, library, own)
     shutil.rmtree(objects)
 
 
-def _sources(library: Library) -> list[Path]:
+def _find_sources(library: Library) -> list[Path]:
     home = shipped(HOME) / "src"
     return sorted(p for folder in library.folders for p in (home / folder).glob("*.cpp"))
 
 
-def _link(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> None:
+def _link_library(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> None:
     plain = f"lib{library.name}.so"
     own = f"{plain}.{library.versions[0]}"
     needed = [f"-l{name}" for name in library.needs]
-    _run(
+    _run_compiler(
         cxx,
         (
             "-shared",
@@ -283,7 +285,7 @@ def _link(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> Non
         (root / "lib" / name).symlink_to(own)
 
 
-def _run(cxx: Cxx, arguments: Sequence[str]) -> None:
+def _run_compiler(cxx: Cxx, arguments: Sequence[str]) -> None:
     done = subprocess.run(
         [*cxx.command, *arguments], capture_output=True, text=True, errors="replace", check=False
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.doctor.complaint import CONTAINERS, PREREQUISITES, Complaint, problem
-from portkit.doctor.driver import in_container
-from portkit.doctor.gpus import DRIVER, gpus
+from portkit.doctor.complaints import CONTAINERS, PREREQUISITES, Complaint, make_problem
+from portkit.doctor.driver import is_container
+from portkit.doctor.gpus import DRIVER, find_gpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from portkit.doctor.machine import Machine
 
 
-def access(machine: Machine) -> Iterator[Complaint]:
+def check_access(machine: Machine) -> Iterator[Complaint]:
     """Yield why the device files cannot be opened, once for all of them.
 
     They belong to the groups ``render`` and ``video`` (ROCm's documentation, "Configuring
     permissions for GPU access").
     """
-    places = [DRIVER, *(gpu.render for gpu in gpus(machine))]
+    places = [DRIVER, *(gpu.render for gpu in find_gpus(machine))]
     refused = {
         place: why
         for place in places
@@ -31,23 +31,23 @@ def access(machine: Machine) -> Iterator[Complaint]:
     what = "; ".join(f"{place} cannot be opened ({why})" for place, why in refused.items())
     owning = {machine.group_of(place) for place in refused}
     groups = sorted(number for number in owning if number is not None)
-    names = _names(machine)
+    names = _read_group_names(machine)
     if machine.user == 0 or set(groups) <= machine.groups:
-        yield problem(
+        yield make_problem(
             "device-refused",
             what,
             "these files are this user's by their groups, so something else keeps them: a control"
             " group, as in a container that was not started with --device, or a security module",
             CONTAINERS,
         )
-    elif in_container(machine):
+    elif is_container(machine):
         options = " ".join(f"--group-add {number}" for number in groups)
         mend = f"start the container with `{options}`, the numbers of the groups outside it"
-        yield problem("container-without-groups", what, mend, CONTAINERS)
-    elif joined := sorted(_listed(machine, groups)):
-        yield problem(
+        yield make_problem("container-without-groups", what, mend, CONTAINERS)
+    elif joined := sorted(_find_listed_groups(machine, groups)):
+        yield make_problem(
             "groups-not-taken-up",
-            f"{what}; you are in {_list(joined)} since you logged in",
+            f"{what}; you are in {_join_names(joined)} since you logged in",
             "log out and in again, or start the machine again",
             PREREQUISITES,
         )
@@ -62,23 +62,25 @@ def access(machine: Machine) -> Iterator[Complaint]:
                 "give them to the groups render and video by a rule of udev, as ROCm's page says,"
                 " and yourself these groups"
             )
-        yield problem("no-group", what, mend, PREREQUISITES)
+        yield make_problem("no-group", what, mend, PREREQUISITES)
 
 
-def _names(machine: Machine) -> dict[int, str]:
+def _read_group_names(machine: Machine) -> dict[int, str]:
     """Return the names of groups (group(5))."""
-    return {number: name for name, number, _ in _groups(machine)}
+    return {number: name for name, number, _ in _describe_groups(machine)}
 
 
-def _listed(machine: Machine, wanted: list[int]) -> set[str]:
+def _find_listed_groups(machine: Machine, wanted: list[int]) -> set[str]:
     """Return which of some groups list this user, as whom the environment names it."""
     me = machine.variable("LOGNAME") or machine.variable("USER")
-    owning = [(name, members) for name, number, members in _groups(machine) if number in wanted]
+    owning = [
+        (name, members) for name, number, members in _describe_groups(machine) if number in wanted
+    ]
     whole = all(me in members for _, members in owning)
     return {name for name, _ in owning} if me and whole else set()
 
 
-def _groups(machine: Machine) -> list[tuple[str, int, list[str]]]:
+def _describe_groups(machine: Machine) -> list[tuple[str, int, list[str]]]:
     found = []
     for line in machine.text("/etc/group").splitlines():
         parts = line.split(":")
@@ -87,5 +89,5 @@ def _groups(machine: Machine) -> list[tuple[str, int, list[str]]]:
     return found
 
 
-def _list(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

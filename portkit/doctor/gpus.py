@@ -62,7 +62,7 @@ class Gpu:
     render: str
 
 
-def cards(machine: Machine) -> tuple[Card, ...]:
+def find_cards(machine: Machine) -> tuple[Card, ...]:
     """Return AMD's GPUs on the PCI bus (Linux, ``Documentation/ABI/testing/sysfs-bus-pci``)."""
     found = []
     for slot in machine.names(_BUS):
@@ -79,7 +79,7 @@ def cards(machine: Machine) -> tuple[Card, ...]:
     return tuple(found)
 
 
-def gpus(machine: Machine) -> tuple[Gpu, ...]:
+def find_gpus(machine: Machine) -> tuple[Gpu, ...]:
     """Return the GPUs that the driver offers, in its order.
 
     The decimal digits of ``gfx_target_version`` are major, minor (two) and stepping (two), and are
@@ -94,15 +94,15 @@ def gpus(machine: Machine) -> tuple[Gpu, ...]:
             continue
         minor = properties.get("drm_render_minor", "0")
         render = f"{RENDER_NODES}/renderD{minor}" if minor != "0" else ""
-        found.append(Gpu(int(node), arch_of(version), render))
+        found.append(Gpu(int(node), parse_arch(version), render))
     return tuple(found)
 
 
 def is_emulated(machine: Machine) -> bool:
     """Return whether AMD's emulator offers the GPUs: it is loaded into each program."""
-    return _EMULATOR in machine.variable("LD_PRELOAD") and bool(gpus(machine))
+    return _EMULATOR in machine.variable("LD_PRELOAD") and bool(find_gpus(machine))
 
 
-def arch_of(version: int) -> str:
+def parse_arch(version: int) -> str:
     """Return the architecture that ``gfx_target_version`` stands for."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"

@@ -5,25 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.doctor.complaint import INSTALL, Complaint, doubt, problem
-from portkit.doctor.gpus import gpus
-from portkit.doctor.packages import how_to_install
-from portkit.doctor.rocm import (
+from portkit.doctor.complaints import INSTALL, Complaint, make_problem, make_warning
+from portkit.doctor.gpus import find_gpus
+from portkit.doctor.packages import describe_install
+from portkit.doctor.rocm_components import (
     DEFAULT,
+    FEATURE_LIBRARIES,
     NAMES,
-    OF_A_FEATURE,
-    Found,
-    compiler,
-    installations,
-    library,
+    Component,
+    find_compiler,
+    find_installations,
+    find_library,
 )
-from portkit.doctor.settings import overridden
+from portkit.doctor.runtime_settings import read_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.doctor.machine import Machine
-    from portkit.doctor.rocm import Version
+    from portkit.doctor.rocm_components import Version
 
 OLDEST: Final = (6, 2)
 """The first release of ROCm that a port runs on (``crates/hip/README.md``)."""
@@ -38,67 +38,70 @@ _OF_ARCH: Final = re.compile(r"TensileLibrary_(?:\w+_)?(gfx\w+)\.")
 _KERNELS: Final = "https://github.com/ROCm/rocBLAS/issues/1267"
 
 
-def libraries(machine: Machine) -> Iterator[Complaint]:
+def check_libraries(machine: Machine) -> Iterator[Complaint]:
     """Yield the libraries that are missing, and the compiler."""
-    found = {name: library(machine, name) for name in sorted(NAMES)}
-    hipcc = compiler(machine)
+    found = {name: find_library(machine, name) for name in sorted(NAMES)}
+    hipcc = find_compiler(machine)
     if not any(found.values()) and hipcc is None:
-        wanted = (*(name for name in found if name not in OF_A_FEATURE), "hipcc")
-        yield problem(
+        wanted = (*(name for name in found if name not in FEATURE_LIBRARIES), "hipcc")
+        yield make_problem(
             "no-rocm",
             "ROCm is not installed: neither its libraries nor hipcc are found on the loader's"
             f" path, on PATH, in ROCM_PATH or in {DEFAULT}",
-            how_to_install(machine, *wanted),
+            describe_install(machine, *wanted),
             _PACKAGES,
         )
         return
     for name, place in found.items():
-        if place is None and name not in OF_A_FEATURE:
+        if place is None and name not in FEATURE_LIBRARIES:
             files = ", ".join((f"lib{name}.so", *(f"lib{name}.so.{v}" for v in NAMES[name])))
-            yield problem(
+            yield make_problem(
                 "no-library",
                 f"the library {name} is not found: no {files} on the loader's path, in ROCM_PATH"
                 f" or in {DEFAULT}",
-                f"{how_to_install(machine, name)}, or set ROCM_PATH to where ROCm is",
+                f"{describe_install(machine, name)}, or set ROCM_PATH to where ROCm is",
                 _PACKAGES,
             )
     if hipcc is None:
-        yield problem(
+        yield make_problem(
             "no-compiler",
             "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH, on PATH or in"
             f" {DEFAULT}",
-            f"{how_to_install(machine, 'hipcc')}, or set HIPCC to where it is",
+            f"{describe_install(machine, 'hipcc')}, or set HIPCC to where it is",
             _PACKAGES,
         )
 
 
-def versions(machine: Machine) -> Iterator[Complaint]:
+def check_versions(machine: Machine) -> Iterator[Complaint]:
     """Yield that ROCm is too old or untried, or that parts of two versions are mixed."""
-    runtime, hipcc = library(machine, "amdhip64"), compiler(machine)
+    runtime, hipcc = find_library(machine, "amdhip64"), find_compiler(machine)
     if runtime and runtime.version:
         if runtime.version < OLDEST:
-            yield problem(
+            yield make_problem(
                 "old-rocm",
-                f"ROCm {_said(runtime.version)} in {runtime.root} is older than {_said(OLDEST)}",
+                f"ROCm {_format_version(runtime.version)} in {runtime.root} is older than"
+                f" {_format_version(OLDEST)}",
                 "install a newer one",
                 _PACKAGES,
             )
         elif runtime.version > TRIED[1]:
-            yield doubt(
+            yield make_warning(
                 "untried-rocm",
-                f"ROCm {_said(runtime.version)} in {runtime.root} is newer than"
-                f" {_said(TRIED[1])}, the last whose declarations were compared",
+                f"ROCm {_format_version(runtime.version)} in {runtime.root} is newer than"
+                f" {_format_version(TRIED[1])}, the last whose declarations were compared",
                 "go on, and say how it went",
                 _PACKAGES,
             )
-    parts = [part for name in sorted(NAMES) if (part := library(machine, name))]
+    parts = [part for name in sorted(NAMES) if (part := find_library(machine, name))]
     if hipcc:
         parts.append(hipcc)
     # One for each installation: a distribution knows which of its own packages go together.
     mixed = {part.root: part for part in reversed(parts) if part.version}
     if len({part.version for part in mixed.values()}) > 1:
-        told = ", ".join(f"{p.name} {_said(p.version)} in {p.root}" for p in mixed.values())
-        yield problem(
+        told = ", ".join(
+            f"{p.name} {_format_version(p.version)} in {p.root}" for p in mixed.values()
+        )
+        yield make_problem(
             "mixed-versions",
             f"parts of two versions of ROCm are mixed: {told}",
             "set ROCM_PATH to one of them, put its bin first on PATH and its lib first on"
@@ -106,46 +109,48 @@ def versions(machine: Machine) -> Iterator[Complaint]:
             _SIDE_BY_SIDE,
         )
         return
-    several = {root: version for root, version in installations(machine).items() if version}
+    several = {root: version for root, version in find_installations(machine).items() if version}
     if len(set(several.values())) > 1 and not machine.variable("ROCM_PATH"):
         used = f" ({runtime.root} is used)" if runtime else ""
-        yield doubt(
+        yield make_warning(
             "two-versions",
             "there are several versions of ROCm: "
-            + ", ".join(f"{_said(version)} in {root}" for root, version in several.items())
+            + ", ".join(
+                f"{_format_version(version)} in {root}" for root, version in several.items()
+            )
             + used,
             "set ROCM_PATH to the one that you mean",
             _SIDE_BY_SIDE,
         )
 
 
-def products(machine: Machine) -> Iterator[Complaint]:
+def check_rocblas_kernels(machine: Machine) -> Iterator[Complaint]:
     """Yield the GPUs for whose architecture rocBLAS has no kernels.
 
     It looks for ``TensileLibrary_lazy_gfx90a.dat``, or without ``lazy``, in the folder
     ``rocblas/library`` beside the library, unless ``ROCBLAS_TENSILE_LIBPATH`` names another
     (ROCm/rocBLAS, issues 1267 and 1339). Without it the process is ended.
     """
-    rocblas = library(machine, "rocblas")
+    rocblas = find_library(machine, "rocblas")
     if rocblas is None:
         return
-    folder = _kernels(machine, rocblas)
+    folder = _find_kernel_folder(machine, rocblas)
     files = machine.names(folder)
     known = sorted({match[1] for match in map(_OF_ARCH.match, files) if match})
-    told = overridden(machine)
-    for arch in sorted({told.get(gpu.node, gpu.arch) for gpu in gpus(machine)}):
+    told = read_overrides(machine)
+    for arch in sorted({told.get(gpu.node, gpu.arch) for gpu in find_gpus(machine)}):
         if arch in known or "TensileLibrary.dat" in files or "TensileLibrary.yaml" in files:
             continue
         has = f"it has those of {', '.join(known)}" if known else "the folder has none"
-        yield problem(
+        yield make_problem(
             "no-rocblas-kernels",
             f"rocBLAS has no kernels for {arch} in {folder}: {has}",
-            f"install a release of rocBLAS that has them; {how_to_install(machine, 'rocblas')}",
+            f"install a release of rocBLAS that has them; {describe_install(machine, 'rocblas')}",
             _KERNELS,
         )
 
 
-def _kernels(machine: Machine, rocblas: Found) -> str:
+def _find_kernel_folder(machine: Machine, rocblas: Component) -> str:
     """Return where rocBLAS looks for its kernels."""
     if own := machine.variable("ROCBLAS_TENSILE_LIBPATH"):
         return own
@@ -160,5 +165,5 @@ def _kernels(machine: Machine, rocblas: Found) -> str:
     return plain
 
 
-def _said(version: Version | None) -> str:
+def _format_version(version: Version | None) -> str:
     return ".".join(map(str, version or ()))

@@ -41,7 +41,7 @@ PACKAGES: Final = {
 packages.debian.org, Fedora's from packages.fedoraproject.org."""
 
 
-def how_to_install(machine: Machine, *wanted: str) -> str:
+def describe_install(machine: Machine, *wanted: str) -> str:
     """Return how to install things, as a part of a sentence.
 
     Args:
@@ -50,22 +50,22 @@ def how_to_install(machine: Machine, *wanted: str) -> str:
     """
     said = dict(re.findall(r'(?m)^(\w+)="?([^"\n]*)"?$', machine.text("/etc/os-release")))
     kin = {said.get("ID", ""), *said.get("ID_LIKE", "").split()}
-    amd = _names(PACKAGES[name].amd for name in wanted)
+    amd = _join_packages(PACKAGES[name].amd for name in wanted)
     sudo = "" if machine.user == 0 else "sudo "
     if kin & {"debian", "ubuntu"}:
-        own = _names(PACKAGES[name].debian for name in wanted)
-        return _either(f"{sudo}apt install", amd, own, "the distribution's")
+        own = _join_packages(PACKAGES[name].debian for name in wanted)
+        return _describe_choice(f"{sudo}apt install", amd, own, "the distribution's")
     if "fedora" in kin:
-        own = _names(PACKAGES[name].fedora for name in wanted)
-        return _either(f"{sudo}dnf install", amd, own, "Fedora's")
+        own = _join_packages(PACKAGES[name].fedora for name in wanted)
+        return _describe_choice(f"{sudo}dnf install", amd, own, "Fedora's")
     return f"install AMD's packages {amd}"
 
 
-def _either(command: str, amd: str, own: str, whose: str) -> str:
+def _describe_choice(command: str, amd: str, own: str, whose: str) -> str:
     if amd == own:
         return f"run `{command} {amd}`"
     return f"run `{command} {amd}` (AMD's packages) or `{command} {own}` ({whose} own)"
 
 
-def _names(names: Iterable[str]) -> str:
+def _join_packages(names: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(names))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 if TYPE_CHECKING:
-    from portkit.lang.span import Span
+    from portkit.syntax.span import Span
 
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
 _UNITS: Final = {

@@ -17,10 +17,10 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path, to_fs_path
 
 from portkit import __version__
-from portkit.editor.actions import Documents
-from portkit.editor.tree import Tree
-from portkit.errors import PortkitError, one_line
-from portkit.tree.workspace import root_above
+from portkit.editor.code_actions import Documents
+from portkit.editor.workspace import EditorWorkspace
+from portkit.errors import PortkitError, format_error
+from portkit.workspace.cargo_workspace import find_workspace_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class Server(LanguageServer):
             text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
             protocol_cls=_Protocol,
         )
-        self.trees: dict[Path, Tree] = {}
+        self.trees: dict[Path, EditorWorkspace] = {}
         self.ended = False
         self._lock = asyncio.Lock()
         self._pending: dict[str, asyncio.Task[None]] = {}
@@ -67,7 +67,7 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Say that a message could not be read, or that portkit has failed on one."""
-        said = one_line(error)
+        said = format_error(error)
         self.say(f"portkit could not do what the editor sent ({said})")
 
     def say(self, sentence: str) -> None:
@@ -81,7 +81,7 @@ class Server(LanguageServer):
             others: the URIs of folders that stand for those where there are none.
         """
         folders = [folder.uri for folder in self.workspace.folders.values()] or others
-        roots = {root for uri in folders if (root := _root_of(_path(uri))) is not None}
+        roots = {root for uri in folders if (root := _find_root(_parse_uri(uri))) is not None}
         for root in roots - self.trees.keys():
             self._add(root)
         for root in self.trees.keys() - roots:
@@ -92,27 +92,29 @@ class Server(LanguageServer):
         for tree in [*self.trees.values()]:
             await self.refresh(tree)
 
-    def _add(self, root: Path) -> Tree:
+    def _add(self, root: Path) -> EditorWorkspace:
         encoding = self.workspace.position_encoding or lsp.PositionEncodingKind.Utf16
-        self.trees[root] = tree = Tree(root, encoding)
+        self.trees[root] = tree = EditorWorkspace(root, encoding)
         return tree
 
-    def tree_of(self, uri: str) -> tuple[Tree, str] | None:
+    def tree_of(self, uri: str) -> tuple[EditorWorkspace, str] | None:
         """Return the tree that a document belongs to, and its path there; none outside of any.
 
         Where no folder is open, the workspace above the first document is.
         """
-        path = _path(uri)
+        path = _parse_uri(uri)
         if path is None:
             return None
         if not self.trees and not self.workspace.folders and not self.workspace.root_uri:
-            root = _root_of(path.parent)
+            root = _find_root(path.parent)
             if root is not None:
                 self._add(root)
-        found = [(tree, below) for r, tree in self.trees.items() if (below := _below(r, path))]
+        found = [
+            (tree, below) for r, tree in self.trees.items() if (below := _relative_path(r, path))
+        ]
         return max(found, key=lambda each: len(each[0].root.parts), default=None)
 
-    def documents(self, tree: Tree) -> Documents:
+    def documents(self, tree: EditorWorkspace) -> Documents:
         """Return what the client calls the files of a tree."""
         known = dict(self._open(tree))
 
@@ -125,11 +127,11 @@ class Server(LanguageServer):
 
         return Documents(uri, version)
 
-    def buffers(self, tree: Tree) -> Mapping[str, bytes]:
+    def buffers(self, tree: EditorWorkspace) -> Mapping[str, bytes]:
         """Return what open documents of a tree hold."""
         return {path: self._text(uri) for path, uri in self._open(tree)}
 
-    def _open(self, tree: Tree) -> Iterator[tuple[str, str]]:
+    def _open(self, tree: EditorWorkspace) -> Iterator[tuple[str, str]]:
         for uri in self.workspace.text_documents:
             found = self.tree_of(uri)
             if found is not None and found[0] is tree:
@@ -140,7 +142,7 @@ class Server(LanguageServer):
         text: str = self.workspace.text_documents[uri].source
         return text.encode(errors="replace")
 
-    async def refresh(self, tree: Tree, *, whole: bool = False) -> bool:
+    async def refresh(self, tree: EditorWorkspace, *, whole: bool = False) -> bool:
         """Look at a tree, or at what has changed in its open documents, and show what is there.
 
         Returns:
@@ -150,11 +152,11 @@ class Server(LanguageServer):
             if tree.root in self._said and tree.scan is None and not whole:
                 return False  # something has to be saved before it is another tree
             try:
-                await asyncio.to_thread(tree.look, self.buffers(tree), whole=whole)
+                await asyncio.to_thread(tree.rescan, self.buffers(tree), whole=whole)
             except PortkitError as error:
                 self._fail(tree, str(error))
             except Exception as error:
-                said = one_line(error)
+                said = format_error(error)
                 self._fail(tree, f"this is a defect of portkit, please report it ({said})")
             else:
                 self._said.pop(tree.root, None)
@@ -162,13 +164,13 @@ class Server(LanguageServer):
                 self._publish(tree)
         return tree.scan is not None
 
-    def _fail(self, tree: Tree, sentence: str) -> None:
+    def _fail(self, tree: EditorWorkspace, sentence: str) -> None:
         """Say that a tree could not be scanned, once."""
         if self._said.get(tree.root) != sentence:
             self._said[tree.root] = sentence
             self.say(sentence)
 
-    def _publish(self, tree: Tree) -> None:
+    def _publish(self, tree: EditorWorkspace) -> None:
         """Show what has changed since it was shown."""
         documents = self.documents(tree)
         now = {
@@ -188,7 +190,7 @@ class Server(LanguageServer):
             )
             self._shown[uri] = diagnostics
 
-    def _is_of(self, tree: Tree, uri: str) -> bool:
+    def _is_of(self, tree: EditorWorkspace, uri: str) -> bool:
         found = self.tree_of(uri)
         return found is not None and found[0] is tree
 
@@ -205,13 +207,13 @@ class Server(LanguageServer):
 
         self._pending[uri] = asyncio.ensure_future(wait())
 
-    async def settled(self, uri: str) -> tuple[Tree, str] | None:
+    async def settled(self, uri: str) -> tuple[EditorWorkspace, str] | None:
         """Return the tree and the path of a document once its buffer was looked at; else none."""
         found = self.tree_of(uri)
         return found if found is not None and await self.refresh(found[0]) else None
 
 
-def _path(uri: str) -> Path | None:
+def _parse_uri(uri: str) -> Path | None:
     """Return the file that a URI names; none where it names something else."""
     try:
         path = to_fs_path(uri) if uri.startswith("file:") else None
@@ -220,15 +222,15 @@ def _path(uri: str) -> Path | None:
     return Path(path) if path else None
 
 
-def _root_of(folder: Path | None) -> Path | None:
+def _find_root(folder: Path | None) -> Path | None:
     """Return the root of the workspace of a folder, as the client writes it where that is it."""
     if folder is None:
         return None
-    root = root_above(folder)
+    root = find_workspace_root(folder)
     return folder if root is None or root == folder.resolve() else root
 
 
-def _below(root: Path, path: Path) -> str:
+def _relative_path(root: Path, path: Path) -> str:
     """Return a path from a root; empty where it is not below it."""
     for base, file in ((root, path), (root.resolve(), path.resolve())):
         if file.is_relative_to(base):

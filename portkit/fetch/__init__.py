@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from portkit.fetch.crate import fetch_crate
-from portkit.fetch.workspace import FetchedWorkspace, fetch, fetchable, published_versions
+from portkit.fetch.workspace import FetchedWorkspace, fetch, list_fetchable, list_published_versions
 
-__all__ = ["FetchedWorkspace", "fetch", "fetch_crate", "fetchable", "published_versions"]
+__all__ = ["FetchedWorkspace", "fetch", "fetch_crate", "list_fetchable", "list_published_versions"]

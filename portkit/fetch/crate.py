@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from portkit.cache import cached_folder
 from portkit.errors import FetchError
 from portkit.fetch import registry
-from portkit.tree.paths import path_fault
+from portkit.workspace.path_checks import find_path_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,10 +76,10 @@ def read_crate(archive: Path, name: str, version: str) -> Crate:
         commit = vcs.get("git", {}).get("sha1")
         if (normalized["package"]["name"], normalized["package"]["version"]) != (name, version):
             raise ValueError("its manifest is another crate's")
-        if fault := path_fault(folder):
+        if fault := find_path_fault(folder):
             raise ValueError(f"its folder {folder!r} {fault}")
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _untrusted(archive, error) from error
+        raise _make_untrusted_error(archive, error) from error
     files = {path: file for path, file in published.items() if path not in _ADDED_BY_CARGO}
     files[_MANIFEST] = files.pop(_ORIGINAL_MANIFEST)
     return Crate(name, PurePosixPath(folder), commit, original, normalized, files)
@@ -98,15 +98,15 @@ def fetch_crate(name: str, version: str, *, offline: bool = False) -> Path:
         ToolError: cargo is missing or too old.
         DiskError: the cache cannot be written.
     """
-    archive = registry.downloaded(name, version)
+    archive = registry.find_downloaded(name, version)
     if archive is None and not offline:
-        archive = registry.download(name, version)
+        archive = registry.download_archive(name, version)
     if archive is None and offline:
         raise FetchError(f"cargo's cache has no {name} {version}: run without --offline")
     if archive is None:
         raise FetchError(f"the Rust registry has no {name} {version}: name a published version")
     files = read_archive(archive, f"{name}-{version}")
-    key = f"{name}-{version}-{registry.file_sha256(archive)[:16]}"
+    key = f"{name}-{version}-{registry.compute_sha256(archive)[:16]}"
     return cached_folder("crates", key, lambda folder: write_files(files, folder, read_only=True))
 
 
@@ -125,7 +125,7 @@ def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
             raise ValueError(f"it holds more than {_LARGEST_UNPACKED} bytes")
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for member in tar:
-                if fault := path_fault(member.name):
+                if fault := find_path_fault(member.name):
                     raise ValueError(f"the path {member.name!r} {fault}")
                 top, *below = member.name.split("/")
                 path = PurePosixPath(*below)
@@ -138,7 +138,7 @@ def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
                     raise ValueError(f"{member.name!r} occurs twice")
                 files[path] = File(content.read(), executable=bool(member.mode & 0o100))
     except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
-        raise _untrusted(archive, error) from error
+        raise _make_untrusted_error(archive, error) from error
     return files
 
 
@@ -158,7 +158,7 @@ def write_files(
         place.chmod((0o444 if read_only else 0o644) | (0o111 if file.executable else 0))
 
 
-def _untrusted(archive: Path, error: Exception) -> FetchError:
+def _make_untrusted_error(archive: Path, error: Exception) -> FetchError:
     return FetchError(
         f"{archive} is not an archive as `cargo package` makes it ({error}): delete it and fetch"
         " again"

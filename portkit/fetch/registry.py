@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import FetchError, ToolError
-from portkit.fetch.tool import run_tool
+from portkit.fetch.programs import run_tool
 
 if TYPE_CHECKING:
     import subprocess
@@ -31,7 +31,7 @@ _INDEX: Final = "registry/index/*/.cache/{0[0]}{0[1]}/{0[2]}{0[3]}/{0}"
 _FORM: Final = 3
 
 
-def published(name: str) -> tuple[str, ...]:
+def query_versions(name: str) -> tuple[str, ...]:
     """Return the versions of a crate that the registry has and has not withdrawn, unordered.
 
     ``cargo info`` brings its cache of the index up to date; the versions are read from there, since
@@ -45,19 +45,21 @@ def published(name: str) -> tuple[str, ...]:
             a form that is not known here.
         ToolError: cargo is missing or too old.
     """
-    run = _info(name)
+    run = _run_cargo_info(name)
     if run.returncode != 0:
         raise FetchError(
-            f"cargo could not ask the registry for {name} ({_reason(run.stderr)}): check the"
+            f"cargo could not ask the registry for {name} ({_read_reason(run.stderr)}): check the"
             " network, or pass --offline for what was fetched before"
         )
-    found = indexed(name)
+    found = read_indexed_versions(name)
     if not found:
-        raise FetchError(f"{_cargo_home()} holds no index with {name}: remove it and try again")
+        raise FetchError(
+            f"{_find_cargo_home()} holds no index with {name}: remove it and try again"
+        )
     return found
 
 
-def indexed(name: str) -> tuple[str, ...]:
+def read_indexed_versions(name: str) -> tuple[str, ...]:
     """Return what ``published`` would, as cargo last saw it; nobody is asked.
 
     Args:
@@ -67,12 +69,12 @@ def indexed(name: str) -> tuple[str, ...]:
         FetchError: cargo keeps its cache in a form that is not known here.
     """
     found: set[str] = set()
-    for entry in sorted(_cargo_home().glob(_INDEX.format(name))):
-        found |= _versions(entry)
+    for entry in sorted(_find_cargo_home().glob(_INDEX.format(name))):
+        found |= _parse_versions(entry)
     return tuple(sorted(found))
 
 
-def _versions(entry: Path) -> set[str]:
+def _parse_versions(entry: Path) -> set[str]:
     """Return the versions in an entry of cargo's cache of the index."""
     data = entry.read_bytes()
     if data[:1] != bytes([_FORM]):
@@ -85,7 +87,7 @@ def _versions(entry: Path) -> set[str]:
     return {version["vers"] for version in versions if not version["yanked"]}
 
 
-def download(name: str, version: str, sha256: str | None = None) -> Path | None:
+def download_archive(name: str, version: str, sha256: str | None = None) -> Path | None:
     """Return the archive of one crate, or None when the registry has no such version.
 
     Args:
@@ -98,32 +100,34 @@ def download(name: str, version: str, sha256: str | None = None) -> Path | None:
             is another one than it was; cargo does not look again at one that it has.
         ToolError: cargo is missing or too old.
     """
-    run = _info(f"{name}@{version}")
+    run = _run_cargo_info(f"{name}@{version}")
     if run.returncode == 0:
-        archive = downloaded(name, version, sha256)
+        archive = find_downloaded(name, version, sha256)
         if archive is None:
             wanted = f" with the SHA-256 {sha256} that it had before" if sha256 else ""
             raise FetchError(
-                f"{_cargo_home()} holds no {name}-{version}.crate{wanted}: delete what it holds"
+                f"{_find_cargo_home()} holds no {name}-{version}.crate{wanted}: delete what it"
+                " holds"
                 " under that name and fetch again"
             )
         return archive
     if "could not find" in run.stderr:
         return None
     raise FetchError(
-        f"cargo could not download {name} {version} ({_reason(run.stderr)}): check the network, or"
+        f"cargo could not download {name} {version} ({_read_reason(run.stderr)}): check the"
+        " network, or"
         " pass --offline if this version was fetched before"
     )
 
 
-def _info(spec: str) -> subprocess.CompletedProcess[str]:
+def _run_cargo_info(spec: str) -> subprocess.CompletedProcess[str]:
     """Run ``cargo info``.
 
     Raises:
         ToolError: cargo is missing or too old.
     """
     environment = os.environ | {
-        "CARGO_HOME": str(_cargo_home()),
+        "CARGO_HOME": str(_find_cargo_home()),
         # Offline, cargo says of a crate that it has not seen that there is none.
         "CARGO_NET_OFFLINE": "false",
         "CARGO_TERM_COLOR": "never",
@@ -136,7 +140,7 @@ def _info(spec: str) -> subprocess.CompletedProcess[str]:
     return run
 
 
-def downloaded(name: str, version: str, sha256: str | None = None) -> Path | None:
+def find_downloaded(name: str, version: str, sha256: str | None = None) -> Path | None:
     """Return the archive of a crate in cargo's cache, of whichever registry, or None.
 
     Args:
@@ -148,8 +152,8 @@ def downloaded(name: str, version: str, sha256: str | None = None) -> Path | Non
         FetchError: two registries hold different archives of this name and version.
     """
     archives: dict[str, Path] = {}
-    for path in sorted(_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate")):
-        archives.setdefault(file_sha256(path), path)
+    for path in sorted(_find_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate")):
+        archives.setdefault(compute_sha256(path), path)
     if sha256 is not None:
         return archives.get(sha256)
     if len(archives) > 1:
@@ -160,22 +164,22 @@ def downloaded(name: str, version: str, sha256: str | None = None) -> Path | Non
 
 def is_downloaded(name: str, version: str) -> bool:
     """Whether cargo's cache has an archive of this name, be it as it was or not."""
-    return any(_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate"))
+    return any(_find_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate"))
 
 
-def file_sha256(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _cargo_home() -> Path:
+def _find_cargo_home() -> Path:
     """Return cargo's home as cargo itself finds it."""
     home = os.environ.get("CARGO_HOME")
     return Path(home).absolute() if home else Path.home() / ".cargo"
 
 
-def _reason(stderr: str) -> str:
+def _read_reason(stderr: str) -> str:
     """Return what cargo says went wrong, with the last cause that it gives, on one line."""
     lines = [line.strip().removeprefix("error: ") for line in stderr.splitlines()]
     lines = [line for line in lines if line not in ("", "Caused by:")] or ["no message"]

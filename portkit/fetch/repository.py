@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
-from portkit.fetch.tool import run_tool
+from portkit.fetch.programs import run_tool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -36,7 +36,7 @@ _DEPENDENCY_TABLES: Final = ("dependencies", "dev-dependencies", "build-dependen
 _RESOLVERS: Final = {"2015": "1", "2018": "1", "2021": "2", "2024": "3"}
 
 
-def root_manifest(crates: Sequence[Crate], extra: str) -> str:
+def build_root_manifest(crates: Sequence[Crate], extra: str) -> str:
     """Return the text of the root manifest.
 
     Args:
@@ -49,10 +49,10 @@ def root_manifest(crates: Sequence[Crate], extra: str) -> str:
     """
     members = [crate for crate in crates if _is_member(crate)]
     folders = {crate.name: f"./{crate.folder}" for crate in crates}
-    workspace = _Agreed("workspace")
-    package = _Agreed("workspace.package")
-    lints = _Agreed("workspace.lints")
-    dependencies = _Agreed("workspace.dependencies")
+    workspace = _AgreedTable("workspace")
+    package = _AgreedTable("workspace.package")
+    lints = _AgreedTable("workspace.lints")
+    dependencies = _AgreedTable("workspace.dependencies")
     for crate in members:
         published = crate.normalized["package"]
         implied = _RESOLVERS.get(published.get("edition", "2015"), "3")
@@ -63,21 +63,21 @@ def root_manifest(crates: Sequence[Crate], extra: str) -> str:
         if _is_inherited(crate.original.get("lints")):
             for tool, levels in crate.normalized["lints"].items():
                 lints.add(tool, levels, crate)
-        for name, asked, given in _inherited_dependencies(crate):
-            dependencies.add(name, _root_entry(crate, name, asked, given, folders), crate)
+        for name, asked, given in _find_inherited(crate):
+            dependencies.add(name, _build_root_entry(crate, name, asked, given, folders), crate)
     lines = [
         "[workspace]",
-        *_array("members", [str(crate.folder) for crate in members]),
-        *_array("exclude", [str(crate.folder) for crate in crates if not _is_member(crate)]),
-        *_entries(workspace.values),
+        *_render_array("members", [str(crate.folder) for crate in members]),
+        *_render_array("exclude", [str(crate.folder) for crate in crates if not _is_member(crate)]),
+        *_render_entries(workspace.values),
     ]
     for table in (package, lints, dependencies):
         if table.values:
-            lines += ["", f"[{table.name}]", *_entries(table.values)]
+            lines += ["", f"[{table.name}]", *_render_entries(table.values)]
     return "\n".join([*lines, "", extra.strip()]).strip() + "\n"
 
 
-class _Agreed:
+class _AgreedTable:
     """A table of the root manifest, as several members report it."""
 
     def __init__(self, name: str) -> None:
@@ -95,7 +95,8 @@ class _Agreed:
         if self.values.setdefault(key, value) != value:
             raise FetchError(
                 f"{reporter.name} and {crate.name} do not agree on `{key}` of [{self.name}],"
-                f" {_toml(self.values[key])} or {_toml(value)}, so they were not published from"
+                f" {_render_value(self.values[key])} or {_render_value(value)}, so they were"
+                " not published from"
                 " one workspace: fetch another version"
             )
 
@@ -103,10 +104,10 @@ class _Agreed:
 def _is_member(crate: Crate) -> bool:
     """Whether a crate inherits anything from a workspace."""
     tables = [*crate.original["package"].values(), crate.original.get("lints")]
-    return any(map(_is_inherited, tables)) or any(True for _ in _inherited_dependencies(crate))
+    return any(map(_is_inherited, tables)) or any(True for _ in _find_inherited(crate))
 
 
-def _inherited_dependencies(crate: Crate) -> Iterator[tuple[str, Table, Table | None]]:
+def _find_inherited(crate: Crate) -> Iterator[tuple[str, Table, Table | None]]:
     """Yield the dependencies that a member inherits: name, entry as written, as published."""
     places = [(crate.original, crate.normalized)]
     published_targets = crate.normalized.get("target", {})
@@ -119,7 +120,7 @@ def _inherited_dependencies(crate: Crate) -> Iterator[tuple[str, Table, Table | 
                     yield name, entry, normalized.get(table, {}).get(name)
 
 
-def _root_entry(
+def _build_root_entry(
     crate: Crate, name: str, asked: Table, given: Table | None, folders: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the root's entry for a dependency that a member asked for and was given.
@@ -148,15 +149,15 @@ def _is_inherited(value: object) -> bool:
     return isinstance(value, dict) and value.get("workspace") is True
 
 
-def _array(key: str, values: Sequence[str]) -> list[str]:
+def _render_array(key: str, values: Sequence[str]) -> list[str]:
     """Return the lines of an array, one value a line."""
-    return [f"{key} = [", *(f"    {_toml(value)}," for value in values), "]"]
+    return [f"{key} = [", *(f"    {_render_value(value)}," for value in values), "]"]
 
 
-def _entries(table: Table) -> list[str]:
+def _render_entries(table: Table) -> list[str]:
     """Return the lines of a table, sorted; of a dependency that is only a version, the version."""
     return [
-        f"{key} = {_toml(value['version'] if _is_bare(value) else value)}"
+        f"{key} = {_render_value(value['version'] if _is_bare(value) else value)}"
         for key, value in sorted(table.items())
     ]
 
@@ -165,10 +166,12 @@ def _is_bare(value: object) -> bool:
     return isinstance(value, dict) and value.keys() == {"version"}
 
 
-def _toml(value: object) -> str:
+def _render_value(value: object) -> str:
     """Return a value as TOML on one line; strings, numbers and booleans are those of JSON."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+        return (
+            "{ " + ", ".join(f"{key} = {_render_value(item)}" for key, item in value.items()) + " }"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(_render_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False)

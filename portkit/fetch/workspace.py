@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from portkit.cache import cached_names, read_cached, write_cached
-from portkit.codebases.known import announced, brought
+from portkit.codebases.registry import find_announced, find_shipped
 from portkit.errors import DiskError, FetchError
 from portkit.fetch import registry
 from portkit.fetch.crate import File, read_crate, write_files
 from portkit.fetch.repository import commit_tree
-from portkit.fetch.root_manifest import root_manifest
-from portkit.lang.semver import is_release, precedence
+from portkit.fetch.root_manifest import build_root_manifest
+from portkit.syntax.semver import is_release, version_precedence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ class _Codebase:
     root: str
 
 
-def published_crates(directory: Directory) -> tuple[str, ...]:
+def list_published_crates(directory: Directory) -> tuple[str, ...]:
     """Return the crates of a codebase that were ever published; none where it does not say.
 
     Raises:
@@ -126,38 +126,40 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
         ToolError: cargo or git is missing, too old or fails.
         DiskError: the destination or the cache cannot be written.
     """
-    codebase, version = _parse(spec)
+    codebase, version = _parse_spec(spec)
     destination = destination.resolve()
     _check_free(destination)
     if version == LATEST:
-        version = _latest(codebase, offline=offline)
-    archives = _archives(codebase, version, offline=offline)
+        version = _find_latest(codebase, offline=offline)
+    archives = _download_archives(codebase, version, offline=offline)
     crates = [read_crate(archive, name, version) for name, archive in archives.items()]
-    files = _assemble(crates, root_manifest(crates, codebase.root))
-    hashes = {name: registry.file_sha256(archive) for name, archive in archives.items()}
-    write_cached(_NOTES, _note(codebase, version), json.dumps(hashes, indent=1))
+    files = _assemble_files(crates, build_root_manifest(crates, codebase.root))
+    hashes = {name: registry.compute_sha256(archive) for name, archive in archives.items()}
+    write_cached(_NOTES, _describe_version(codebase, version), json.dumps(hashes, indent=1))
     message = f"{codebase.name} {version}, as published on the Rust registry\n"
     return FetchedWorkspace(
         name=codebase.name,
         version=version,
         path=destination,
-        commit=_place(files, destination, message),
+        commit=_place_files(files, destination, message),
         crates=tuple(archives),
         absent=tuple(sorted(set(codebase.crates) - set(archives))),
         upstream_commits=tuple(sorted({crate.commit for crate in crates if crate.commit})),
     )
 
 
-def fetchable() -> tuple[str, ...]:
+def list_fetchable() -> tuple[str, ...]:
     """Return the names of the codebases whose workspaces are rebuilt, sorted.
 
     Raises:
-        ProfileError: see ``portkit.codebases.known.announced``.
+        ProfileError: see ``portkit.codebases.registry.find_announced``.
     """
-    return tuple(name for name, directory in sorted(_directories().items()) if directory.has(_FILE))
+    return tuple(
+        name for name, directory in sorted(_find_directories().items()) if directory.has(_FILE)
+    )
 
 
-def published_versions(
+def list_published_versions(
     name: str, *, offline: bool = False, ask: bool = True
 ) -> tuple[PublishedVersion, ...]:
     """Return the versions of a codebase that can be fetched, the newest first.
@@ -171,26 +173,26 @@ def published_versions(
         FetchError: there is no such codebase, or the registry cannot be asked.
         ToolError: cargo is missing or too old.
     """
-    codebase = _codebase(name)
-    before = _fetched(codebase)
+    codebase = _load_codebase(name)
+    before = _find_fetched(codebase)
     found = set(before)
     if not offline:
-        asked = registry.published if ask else registry.indexed
+        asked = registry.query_versions if ask else registry.read_indexed_versions
         found |= set(asked(codebase.main))
-    keys = ((precedence(version), version) for version in found)
+    keys = ((version_precedence(version), version) for version in found)
     ordered = [v for _, v in sorted(((key, v) for key, v in keys if key), reverse=True)]
     last = next(filter(is_release, ordered), "")
     return tuple(PublishedVersion(v, v in before, v == last) for v in ordered)
 
 
-def _latest(codebase: _Codebase, *, offline: bool) -> str:
+def _find_latest(codebase: _Codebase, *, offline: bool) -> str:
     """Return the last release.
 
     Raises:
         FetchError: there is none, or the registry cannot be asked.
         ToolError: cargo is missing or too old.
     """
-    found = published_versions(codebase.name, offline=offline)
+    found = list_published_versions(codebase.name, offline=offline)
     for each in found:
         if each.latest:
             return each.version
@@ -201,45 +203,46 @@ def _latest(codebase: _Codebase, *, offline: bool) -> str:
     )
 
 
-def _fetched(codebase: _Codebase) -> frozenset[str]:
+def _find_fetched(codebase: _Codebase) -> frozenset[str]:
     """Return the versions that were fetched before, all of whose archives are there still."""
     found = set()
     for key in cached_names(_NOTES):
         version = key.removeprefix(f"{codebase.name}-").removesuffix(".json")
-        if precedence(version) is not None and key == _note(codebase, version):
+        if version_precedence(version) is not None and key == _describe_version(codebase, version):
             crates = json.loads(read_cached(_NOTES, key) or "{}")
             if crates and all(registry.is_downloaded(crate, version) for crate in crates):
                 found.add(version)
     return frozenset(found)
 
 
-def _parse(spec: str) -> tuple[_Codebase, str]:
+def _parse_spec(spec: str) -> tuple[_Codebase, str]:
     """Return the codebase and the version that a spec names."""
     match = _SPEC.fullmatch(spec)
-    if match is None or match[1] not in fetchable():
+    if match is None or match[1] not in list_fetchable():
         raise FetchError(
             f"`{spec}` names no published workspace: write NAME@VERSION, with a full version such"
-            f" as 1.2.3, or {LATEST}, and one of these names: {', '.join(fetchable())}"
+            f" as 1.2.3, or {LATEST}, and one of these names: {', '.join(list_fetchable())}"
         )
-    return _codebase(match[1]), match[2]
+    return _load_codebase(match[1]), match[2]
 
 
-def _codebase(name: str) -> _Codebase:
+def _load_codebase(name: str) -> _Codebase:
     """Return a codebase.
 
     Raises:
         FetchError: there is none of this name.
     """
-    if name not in fetchable():
+    if name not in list_fetchable():
         raise FetchError(
-            f"`{name}` names no published codebase: name one of these: {', '.join(fetchable())}"
+            f"`{name}` names no published codebase: name one of these:"
+            f" {', '.join(list_fetchable())}"
         )
-    said = _directories()[name].typed(_FILE, FetchFile)
+    said = _find_directories()[name].typed(_FILE, FetchFile)
     return _Codebase(name, said.crates, said.main, said.root)
 
 
-def _directories() -> dict[str, Directory]:
-    return {**brought(), **announced()}
+def _find_directories() -> dict[str, Directory]:
+    return {**find_shipped(), **find_announced()}
 
 
 def _check_free(destination: Path) -> None:
@@ -250,14 +253,16 @@ def _check_free(destination: Path) -> None:
         raise FetchError(f"{destination} exists and is not an empty folder: name a new one")
 
 
-def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, Path]:
+def _download_archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, Path]:
     """Return the archives of the crates that have this version, by name, sorted.
 
     A successful run notes their hashes in the user's cache. A later one takes what it knows from
     cargo's cache and asks only for what was absent, since that may have been published meanwhile.
     Offline, the note tells that nothing else is to be had.
     """
-    noted: dict[str, str] = json.loads(read_cached(_NOTES, _note(codebase, version)) or "{}")
+    noted: dict[str, str] = json.loads(
+        read_cached(_NOTES, _describe_version(codebase, version)) or "{}"
+    )
     if offline and not noted:
         raise FetchError(
             f"{codebase.name} {version} was not fetched here before: run without --offline"
@@ -265,9 +270,9 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
     archives: dict[str, Path] = {}
     for name in sorted(codebase.crates):
         sha256 = noted.get(name)
-        archive = registry.downloaded(name, version, sha256) if sha256 else None
+        archive = registry.find_downloaded(name, version, sha256) if sha256 else None
         if archive is None and not offline:
-            archive = registry.download(name, version, sha256)
+            archive = registry.download_archive(name, version, sha256)
         if archive is not None:
             archives[name] = archive
         elif sha256:
@@ -280,11 +285,11 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
     return archives
 
 
-def _note(codebase: _Codebase, version: str) -> str:
+def _describe_version(codebase: _Codebase, version: str) -> str:
     return f"{codebase.name}-{version}.json"
 
 
-def _assemble(crates: Sequence[Crate], root: str) -> dict[PurePosixPath, File]:
+def _assemble_files(crates: Sequence[Crate], root: str) -> dict[PurePosixPath, File]:
     """Return the files of the workspace by their path in it."""
     files = {PurePosixPath("Cargo.toml"): File(root.encode())}
     for crate in crates:
@@ -298,7 +303,7 @@ def _assemble(crates: Sequence[Crate], root: str) -> dict[PurePosixPath, File]:
     return files
 
 
-def _place(files: Mapping[PurePosixPath, File], destination: Path, message: str) -> str:
+def _place_files(files: Mapping[PurePosixPath, File], destination: Path, message: str) -> str:
     """Write and commit the files beside the destination, move them there, return the hash."""
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)

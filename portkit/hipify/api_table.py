@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.directory import VENDORS
-from portkit.lang.value import Value
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ GROUPS: Final = {
 }
 """The page of HIPIFY's documentation that each group is made from."""
 
-_OF_DEVICE: Final = "device"
+_DEVICE_GROUPS: Final = "device"
 _API_NAME: Final = re.compile(
     r"(?:__|make_)?cu[a-zA-Z_]|CU[A-Za-z_]|nvrtc|NVRTC_|_?Cub[DL]|__?CUB_"
 )
@@ -77,7 +77,7 @@ class Mapping(Value, frozen=True):
 
 
 @cache
-def group(name: str) -> dict[str, Mapping]:
+def load_group(name: str) -> dict[str, Mapping]:
     """Return one group of the table, CUDA name to mapping, without the corrections."""
     source = f"HIPIFY documentation, {GROUPS[name]}"
     with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
@@ -87,7 +87,7 @@ def group(name: str) -> dict[str, Mapping]:
 
 
 @cache
-def corrections() -> dict[str, Mapping]:
+def load_corrections() -> dict[str, Mapping]:
     """Return the entries written by hand."""
     text = (FOLDER / f"{CORRECTIONS}.toml").read_text(encoding="utf-8")
     return {
@@ -107,7 +107,7 @@ def corrections() -> dict[str, Mapping]:
 
 
 @cache
-def declared() -> dict[str, Mapping]:
+def load_declared_names() -> dict[str, Mapping]:
     """Return the device functions that HIP's headers declare under a name such as CUDA's."""
     document = tomllib.loads((FOLDER / "headers.toml").read_text(encoding="utf-8"))
     return {
@@ -118,15 +118,15 @@ def declared() -> dict[str, Mapping]:
 
 
 @cache
-def _api_names() -> dict[str, tuple[str, Mapping]]:
+def _load_api_groups() -> dict[str, tuple[str, Mapping]]:
     found: dict[str, tuple[str, Mapping]] = {}
     for group_name in GROUPS:
-        if group_name == _OF_DEVICE:
+        if group_name == _DEVICE_GROUPS:
             continue
-        for name, mapping in group(group_name).items():
+        for name, mapping in load_group(group_name).items():
             if _API_NAME.match(name) and (name not in found or not found[name][1].hip):
                 found[name] = (group_name, mapping)
-    for name, mapping in corrections().items():
+    for name, mapping in load_corrections().items():
         if name in found or mapping.kind == "api":
             found[name] = (found[name][0] if name in found else "runtime", mapping)
     return found
@@ -137,22 +137,24 @@ def find_api_name(name: str) -> tuple[str, Mapping] | None:
 
     All groups are searched, since the prefix of a name does not tell its group.
     """
-    return _api_names().get(name)
+    return _load_api_groups().get(name)
 
 
-def find(name: str, groups: Iterable[str] = GROUPS) -> Mapping | None:
+def find_mapping(name: str, groups: Iterable[str] = GROUPS) -> Mapping | None:
     """Return what ``name`` becomes, None when the table does not know it.
 
     Args:
         name: as it stands in a source.
         groups: those that may hold it, since each takes time to read.
     """
-    corrected = corrections().get(name)
+    corrected = load_corrections().get(name)
     if corrected is not None:
         return corrected
-    rows = (group(group_name).get(name) for group_name in groups)
+    rows = (load_group(group_name).get(name) for group_name in groups)
     mapping = next((row for row in rows if row is not None), None)
-    return mapping if mapping is not None and mapping.hip else declared().get(name, mapping)
+    return (
+        mapping if mapping is not None and mapping.hip else load_declared_names().get(name, mapping)
+    )
 
 
 class Lookup(Value, frozen=True):
@@ -176,7 +178,7 @@ class Lookup(Value, frozen=True):
         return 0 if self.mapping else 1
 
 
-def lookup(name: str) -> Lookup:
+def look_up_name(name: str) -> Lookup:
     """Look a CUDA name up: a function, type, constant, header or namespace.
 
     Args:
@@ -186,31 +188,31 @@ def lookup(name: str) -> Lookup:
         What is known.
     """
     name = name.strip().strip('<>"')
-    mapping = find(name)
+    mapping = find_mapping(name)
     if mapping is not None:
         return Lookup(name, mapping)
-    around = _part_of(name)
-    return Lookup(name, None, () if around else tuple(similar(name)), around)
+    around = _find_containing_name(name)
+    return Lookup(name, None, () if around else tuple(find_similar_names(name)), around)
 
 
-def _part_of(name: str) -> Mapping | None:
+def _find_containing_name(name: str) -> Mapping | None:
     """Return the innermost namespace that is known, or the header that brings one of the parts."""
     parts = name.split("::")
     outer = ("::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
-    spaces = (mapping for mapping in map(find, outer) if mapping is not None)
-    headers = (m for m in corrections().values() if not set(m.names).isdisjoint(parts))
+    spaces = (mapping for mapping in map(find_mapping, outer) if mapping is not None)
+    headers = (m for m in load_corrections().values() if not set(m.names).isdisjoint(parts))
     return next(chain(spaces, headers), None)
 
 
-def similar(name: str, limit: int = 5) -> list[str]:
+def find_similar_names(name: str, limit: int = 5) -> list[str]:
     """Return the known names that are most like ``name``, best first."""
-    known = {key.lower(): key for key in _all_names()}
+    known = {key.lower(): key for key in _load_all_names()}
     close = difflib.get_close_matches(name.lower(), known, n=limit, cutoff=0.6)
     return [known[key] for key in close]
 
 
-def _all_names() -> list[str]:
-    names = set(corrections()) | set(declared())
+def _load_all_names() -> list[str]:
+    names = set(load_corrections()) | set(load_declared_names())
     for group_name in GROUPS:
-        names |= group(group_name).keys()
+        names |= load_group(group_name).keys()
     return sorted(names)

@@ -7,10 +7,10 @@ from typing import Final
 ARCHS: Final = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
 """Architectures that the port promises."""
 
-OF_ROCM_7: Final = ("gfx950",)
+ROCM_7_ARCHS: Final = ("gfx950",)
 """Those that it promises with ROCm 7 alone: rocPRIM before does not compile for them."""
 
-COVERED: Final = {
+FAMILY_ARCHS: Final = {
     "gfx9-4-generic": ("gfx940", "gfx941", "gfx942"),
     "gfx10-3-generic": (
         *("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
@@ -25,13 +25,15 @@ COVERED: Final = {
 (LLVM 21, "User Guide for AMDGPU Backend", table "AMDGPU Generic Processors"; without gfx950, for
 which code of ``gfx9-4-generic`` has too few wait states, see ``crates/hip/src/arch.rs``)."""
 
-GENERIC_ARCHS: Final = tuple(COVERED)
+GENERIC_ARCHS: Final = tuple(FAMILY_ARCHS)
 
 
-def promised(arch: str) -> bool:
+def is_supported_arch(arch: str) -> bool:
     """Return whether the port promises an architecture, by its name or in a family.
 
     Args:
         arch: such as ``gfx1101``, without target features.
     """
-    return arch in (*ARCHS, *OF_ROCM_7) or any(arch in covered for covered in COVERED.values())
+    return arch in (*ARCHS, *ROCM_7_ARCHS) or any(
+        arch in covered for covered in FAMILY_ARCHS.values()
+    )

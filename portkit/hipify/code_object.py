@@ -11,7 +11,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from portkit.hipify.errors import HipToolError
-from portkit.lang.value import Value
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ class KernelUse(Value, frozen=True, order=True):
     scratch: int
 
 
-def kernels(code_object: bytes) -> tuple[KernelUse, ...]:
+def read_kernels(code_object: bytes) -> tuple[KernelUse, ...]:
     """Return the kernels of a code object, by name.
 
     Args:
@@ -57,8 +57,8 @@ def kernels(code_object: bytes) -> tuple[KernelUse, ...]:
         HipToolError: the file is no AMD code object.
     """
     try:
-        (metadata,) = _metadata(code_object)
-        return tuple(sorted(_use(row) for row in metadata["amdhsa.kernels"]))
+        (metadata,) = _read_metadata(code_object)
+        return tuple(sorted(_read_use(row) for row in metadata["amdhsa.kernels"]))
     except Exception as error:
         # Readers of formats meet damage in ways of their own: each is the same to the user.
         raise HipToolError(
@@ -66,7 +66,7 @@ def kernels(code_object: bytes) -> tuple[KernelUse, ...]:
         ) from error
 
 
-def _use(row: dict[str, Any]) -> KernelUse:
+def _read_use(row: dict[str, Any]) -> KernelUse:
     return KernelUse(
         name=row[".name"],
         vgpr=row[".vgpr_count"],
@@ -79,7 +79,7 @@ def _use(row: dict[str, Any]) -> KernelUse:
     )
 
 
-def _metadata(code_object: bytes) -> Iterator[Any]:
+def _read_metadata(code_object: bytes) -> Iterator[Any]:
     """Yield what each note with metadata holds."""
     import msgpack
     from elftools.elf.elffile import ELFFile

@@ -15,8 +15,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify.errors import KernelPatchError
-from portkit.hipify.paths import PATCH
-from portkit.lang.value import Value
+from portkit.hipify.paths import PATCH_FILE
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Change(Value, frozen=True):
     line: int
 
 
-def diff(files: Mapping[str, tuple[str, str]]) -> str:
+def render_patch(files: Mapping[str, tuple[str, str]]) -> str:
     """Return the patch of files; nothing of one in which nothing is changed.
 
     Args:
@@ -59,25 +59,25 @@ def diff(files: Mapping[str, tuple[str, str]]) -> str:
     """
     alike: dict[tuple[object, ...], list[_File]] = {}
     for path, (old, new) in files.items():
-        file = _File(path, tuple(_lines(old)), tuple(_lines(new)))
+        file = _File(path, tuple(_split_lines(old)), tuple(_split_lines(new)))
         if file.edits:
             alike.setdefault(file.edited, []).append(file)
     said = []
     for group in alike.values():
         try:
-            said.append(_told(group))
+            said.append(_render_combined(group))
         except KernelPatchError:
-            said += [_told([file]) for file in group]
+            said += [_render_combined([file]) for file in group]
     return "".join(sorted(said))
 
 
-def changes(patch: str) -> Mapping[str, Sequence[Change]]:
+def parse_patch(patch: str) -> Mapping[str, Sequence[Change]]:
     """Return the parts of a patch, by the file that they change."""
     found: dict[str, list[Change]] = {}
     paths: list[str] = []
     parts: list[Change] = []
     of = ""
-    for number, line in enumerate(_lines(patch), 1):
+    for number, line in enumerate(_split_lines(patch), 1):
         kind, text = line[:1], line[1:]
         if line.startswith(_OLD):
             paths, parts = [], []
@@ -90,8 +90,8 @@ def changes(patch: str) -> Mapping[str, Sequence[Change]]:
         elif parts:
             last = parts.pop()
             if kind == "\\":
-                old = _without_end(last.old) if of != "+" else last.old
-                new = _without_end(last.new) if of != "-" else last.new
+                old = _strip_line_end(last.old) if of != "+" else last.old
+                new = _strip_line_end(last.new) if of != "-" else last.new
             else:
                 old = (*last.old, text) if kind != "+" else last.old
                 new = (*last.new, text) if kind != "-" else last.new
@@ -100,18 +100,19 @@ def changes(patch: str) -> Mapping[str, Sequence[Change]]:
     return found
 
 
-def changed(path: str, text: str, parts: Sequence[Change]) -> str:
+def apply_changes(path: str, text: str, parts: Sequence[Change]) -> str:
     """Return a file with its changes.
 
     Raises:
         KernelPatchError: what one of them replaces does not stand there, or more than once.
     """
-    lines = _lines(text)
+    lines = _split_lines(text)
     for part in parts:
-        places = [*_places(lines, [*part.old])]
+        places = [*_find_occurrences(lines, [*part.old])]
         if len(places) != 1:
             raise KernelPatchError(
-                f"{PATCH}, line {part.line}: {path} has {len(places)} places like this instead of"
+                f"{PATCH_FILE}, line {part.line}: {path} has {len(places)} places like this"
+                " instead of"
                 " one, so it was edited since: write the patch again (portkit apply --regenerate),"
                 " or edit it"
             )
@@ -119,11 +120,11 @@ def changed(path: str, text: str, parts: Sequence[Change]) -> str:
     return "".join(lines)
 
 
-def _without_end(lines: tuple[str, ...]) -> tuple[str, ...]:
+def _strip_line_end(lines: tuple[str, ...]) -> tuple[str, ...]:
     return (*lines[:-1], lines[-1].removesuffix("\n"))
 
 
-def _places(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
+def _find_occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
     """Yield where lines stand together among others."""
     if not wanted:
         yield from range(len(lines) + 1)
@@ -136,7 +137,7 @@ def _places(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
                 yield at
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Return the lines as compilers see them, with their ends."""
     *whole, last = text.split("\n")
     return [*(f"{line}\n" for line in whole), *([last] if last else [])]
@@ -152,7 +153,7 @@ class _File(Value, frozen=True, dict=True):
     @cached_property
     def edits(self) -> tuple[tuple[int, int, int, int], ...]:
         """The lines from and to which it differs, before and after."""
-        return tuple(_edits(self.before, self.after))
+        return tuple(_find_edits(self.before, self.after))
 
     @property
     def edited(self) -> tuple[object, ...]:
@@ -160,14 +161,14 @@ class _File(Value, frozen=True, dict=True):
         return tuple((self.before[i:j], self.after[k:n]) for i, j, k, n in self.edits)
 
 
-def _edits(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+def _find_edits(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Yield the lines from and to which texts differ, before and after.
 
     Between lines that stand once in each text, in the same order, it is difflib that compares: its
     time grows with the square of what it is given.
     """
     first = second = 0
-    for i, k in [*_anchors(before, after), (len(before), len(after))]:
+    for i, k in [*_find_anchors(before, after), (len(before), len(after))]:
         high, end = i, k
         while high > first and end > second and before[high - 1] == after[end - 1]:
             high, end = high - 1, end - 1
@@ -179,7 +180,7 @@ def _edits(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, i
         first, second = i, k
 
 
-def _anchors(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _find_anchors(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield places before and after of lines that stand once in each, as they follow in both."""
     counts = Counter(before), Counter(after)
     there = {line: k for k, line in enumerate(after) if counts[1][line] == 1}
@@ -191,7 +192,7 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int,
             last = k
 
 
-def _told(files: Sequence[_File]) -> str:
+def _render_combined(files: Sequence[_File]) -> str:
     """Return the patch of files that are edited alike.
 
     Raises:
@@ -200,7 +201,7 @@ def _told(files: Sequence[_File]) -> str:
     first = files[0]
     said = [f"{_OLD}{first.path}\n", *(f"{_NEW}{file.path}\n" for file in files)]
     shift = 0
-    for low, high, lines in _parts(files):
+    for low, high, lines in _find_parts(files):
         removed, added = high - low, sum(line[0] != "-" for line in lines)
         said.append(f"@@ -{low + 1},{removed} +{low + 1 + shift},{added} @@\n")
         if any(line.startswith((_OLD, _NEW)) for line in lines):
@@ -210,11 +211,11 @@ def _told(files: Sequence[_File]) -> str:
         said += (line if line.endswith("\n") else f"{line}\n{_NO_END}" for line in lines)
         shift += added - removed
     patch = "".join(said)
-    parts = changes(patch)
+    parts = parse_patch(patch)
     for file in files:
         # A part may have made lines that a later one looks for; other files may differ around them.
         try:
-            made = changed(file.path, "".join(file.before), parts[file.path])
+            made = apply_changes(file.path, "".join(file.before), parts[file.path])
         except KernelPatchError:
             made = ""
         if made != "".join(file.after):
@@ -222,14 +223,14 @@ def _told(files: Sequence[_File]) -> str:
     return patch
 
 
-def _parts(files: Sequence[_File]) -> Iterator[tuple[int, int, list[str]]]:
+def _find_parts(files: Sequence[_File]) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the parts: their first and last line in the first file, and the lines of the diff."""
     edits = files[0].edits
     before, after = files[0].before, files[0].after
     spans: list[tuple[int, int]] = []
     for each in zip(*(file.edits for file in files), strict=True):
         places = [(file.before, i, j) for file, (i, j, _, _) in zip(files, each, strict=True)]
-        above, below = _context(places)
+        above, below = _count_context(places)
         low, high = each[0][0] - above, each[0][1] + below
         if spans and low <= spans[-1][1]:
             spans[-1] = (min(low, spans[-1][0]), max(spans[-1][1], high))
@@ -248,7 +249,7 @@ def _parts(files: Sequence[_File]) -> Iterator[tuple[int, int, list[str]]]:
         yield low, high, lines
 
 
-def _context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, int]:
+def _count_context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, int]:
     """Return the fewest lines above and below by which a change is told from others.
 
     Args:
@@ -262,13 +263,16 @@ def _context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, i
         KernelPatchError: there are none, since a file repeats itself.
     """
     lines, low, high = places[0]
-    most_above = min(_same(lines, low, each, i, -1) for each, i, _ in places)
-    most_below = min(_same(lines, high, each, j, 1) for each, _, j in places)
+    most_above = min(_count_equal_lines(lines, low, each, i, -1) for each, i, _ in places)
+    most_below = min(_count_equal_lines(lines, high, each, j, 1) for each, _, j in places)
     one = min(1, most_above)
     others = [
-        (_same(each, i, each, first, -1), _same(each, j, each, first + j - i, 1))
+        (
+            _count_equal_lines(each, i, each, first, -1),
+            _count_equal_lines(each, j, each, first + j - i, 1),
+        )
         for each, i, j in places
-        for at in _places(each, each[i - one : j])
+        for at in _find_occurrences(each, each[i - one : j])
         if (first := at + one) != i
     ]
     found = []
@@ -282,7 +286,9 @@ def _context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, i
     return min(found)[2:]
 
 
-def _same(one: Sequence[str], at: int, other: Sequence[str], there: int, step: int) -> int:
+def _count_equal_lines(
+    one: Sequence[str], at: int, other: Sequence[str], there: int, step: int
+) -> int:
     """Return how many lines are the same, from two places on downward or, by -1, upward."""
     far = step * _MOST_CONTEXT
     if step > 0:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.hipify.errors import HipToolError
-from portkit.hipify.side_by_side import Programs, side_by_side
-from portkit.lang.value import Value
-from portkit.tree.tools import find_program, find_rocm_program
+from portkit.hipify.parallel_programs import Programs, run_parallel
+from portkit.syntax.value import Value
+from portkit.workspace.programs import find_program, find_rocm_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ DEVICE_FLAGS = ("--offload-device-only", "--no-gpu-bundle-output")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
-class Compiled(Value, frozen=True):
+class CompileResult(Value, frozen=True):
     """One source compiled for one architecture.
 
     Attributes:
@@ -63,11 +63,13 @@ def find_hipcc() -> Path:
     named = os.environ.get("HIPCC")
     found = find_program(named) if named else find_rocm_program("hipcc")
     if not found:
-        raise HipToolError(f"hipcc is not found: {how_to_get_it()}, or set HIPCC or ROCM_PATH")
+        raise HipToolError(
+            f"hipcc is not found: {describe_installation()}, or set HIPCC or ROCM_PATH"
+        )
     return Path(found)
 
 
-def how_to_get_it(script: Path = _TOOLCHAIN) -> str:
+def describe_installation(script: Path = _TOOLCHAIN) -> str:
     """Return how to come by AMD's programs, as a part of a sentence.
 
     Args:
@@ -83,7 +85,7 @@ def how_to_get_it(script: Path = _TOOLCHAIN) -> str:
     )
 
 
-def compiler_version(hipcc: Path) -> str:
+def read_compiler_version(hipcc: Path) -> str:
     """Return what ``hipcc --version`` prints.
 
     Raises:
@@ -98,7 +100,7 @@ def compiler_version(hipcc: Path) -> str:
     return run.stdout
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Return the user's folder for code objects."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "portkit" / "code-objects"
@@ -111,7 +113,7 @@ def compile_matrix(
     *,
     jobs: int | None = None,
     hipcc: Path | None = None,
-) -> list[Compiled]:
+) -> list[CompileResult]:
     """Compile sources for architectures.
 
     Args:
@@ -128,17 +130,17 @@ def compile_matrix(
         HipToolError: there is no compiler.
     """
     compiler = hipcc or find_hipcc()
-    version = compiler_version(compiler)
-    seen = {source: _digest(seen_by(folder, source)) for source in sources}
-    cache = cache_folder()
+    version = read_compiler_version(compiler)
+    seen = {source: _compute_digest(collect_visible_files(folder, source)) for source in sources}
+    cache = find_cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
 
-    def one(pair: tuple[str, str], programs: Programs) -> Compiled:
+    def one(pair: tuple[str, str], programs: Programs) -> CompileResult:
         source, arch = pair
-        arguments = _arguments(source, arch)
-        output = cache / _name(version, arguments, seen[source])
+        arguments = _build_arguments(source, arch)
+        output = cache / _name_object(version, arguments, seen[source])
         if output.exists():
-            return Compiled(source, arch, output, "", 0.0)
+            return CompileResult(source, arch, output, "", 0.0)
         started = time.monotonic()
         # Written beside its place and renamed, so that no other run sees a part of it.
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
@@ -146,12 +148,12 @@ def compile_matrix(
             run = programs.run([compiler, *arguments, "-o", part], folder)
             seconds = time.monotonic() - started
             if run.returncode != 0:
-                return Compiled(source, arch, None, _first_error(run.stderr), seconds)
+                return CompileResult(source, arch, None, _find_first_error(run.stderr), seconds)
             part.replace(output)
-        return Compiled(source, arch, output, "", seconds)
+        return CompileResult(source, arch, output, "", seconds)
 
     pairs = [(source, arch) for source in sources for arch in archs]
-    return side_by_side(one, pairs, jobs or os.cpu_count())
+    return run_parallel(one, pairs, jobs or os.cpu_count())
 
 
 def is_compiled(folder: Path, sources: Sequence[str], arch: str) -> bool:
@@ -165,25 +167,29 @@ def is_compiled(folder: Path, sources: Sequence[str], arch: str) -> bool:
     Raises:
         HipToolError: there is no compiler, or it does not run.
     """
-    version = compiler_version(find_hipcc())
+    version = read_compiler_version(find_hipcc())
     return all(
         (
-            cache_folder()
-            / _name(version, _arguments(source, arch), _digest(seen_by(folder, source)))
+            find_cache_folder()
+            / _name_object(
+                version,
+                _build_arguments(source, arch),
+                _compute_digest(collect_visible_files(folder, source)),
+            )
         ).exists()
         for source in sources
     )
 
 
-def _arguments(source: str, arch: str) -> list[str]:
+def _build_arguments(source: str, arch: str) -> list[str]:
     return ["-c", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", source]
 
 
-def _name(version: str, arguments: Sequence[str], seen: str) -> str:
-    return f"{_digest([version, *arguments, seen])}.o"
+def _name_object(version: str, arguments: Sequence[str], seen: str) -> str:
+    return f"{_compute_digest([version, *arguments, seen])}.o"
 
 
-def seen_by(folder: Path, source: str) -> list[str | bytes]:
+def collect_visible_files(folder: Path, source: str) -> list[str | bytes]:
     """Return the names and texts of a source and of every header in the folder that it can see.
 
     Args:
@@ -205,7 +211,7 @@ def seen_by(folder: Path, source: str) -> list[str | bytes]:
     ]
 
 
-def _digest(parts: Iterable[str | bytes]) -> str:
+def _compute_digest(parts: Iterable[str | bytes]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -214,6 +220,6 @@ def _digest(parts: Iterable[str | bytes]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _first_error(text: str) -> str:
+def _find_first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if "error" in line]
     return lines[0] if lines else (text.strip().splitlines() or ["no output"])[-1]

@@ -12,8 +12,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.cxx import CLOSING, OPENING, Token, cxx_tokens, match_brackets
-from portkit.lang.value import Value
+from portkit.syntax.cxx_tokens import CLOSING, OPENING, Token, match_brackets, tokenize_cxx
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ class KernelSource(Value, frozen=True, dict=True):
 
     @cached_property
     def _everything(self) -> list[Token]:
-        return cxx_tokens(self.text)
+        return tokenize_cxx(self.text)
 
     @property
     def to_root(self) -> str:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.hipify.kernel_source import KernelSource
-from portkit.lang.span import Span
-from portkit.lang.tokens import fill, matches
-from portkit.lang.value import Value
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.syntax.span import Span
+from portkit.syntax.token_patterns import fill_template, find_matches
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,23 +69,23 @@ class Patch(Value, frozen=True, dict=True):
         """Whether the patch is meant for the file."""
         return any(fnmatchcase(path, glob) for glob in self.files)
 
-    def belongs(self, source: KernelSource) -> bool:
+    def is_likely_in(self, source: KernelSource) -> bool:
         """Whether the file has what the patch changes, as far as its name and names in it tell."""
         return self.concerns(source.path) and (not self.beside or self.beside in source.names)
 
-    def repaired(self) -> Patch:
+    def build_repair(self) -> Patch:
         """Return the patch as it repairs the CUDA source, which has nothing of the port's."""
         return replace(self, replace=self.repair or self.replace)
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
-        for match in matches(self.pattern.texts, source.texts, self._beginnings(source)):
+        for match in find_matches(self.pattern.texts, source.texts, self._beginnings(source)):
             position, end = match.first, match.end
-            captured = {name: _text(source, *ends) for name, ends in match.captured.items()}
+            captured = {name: _read_tokens(source, *ends) for name, ends in match.captured.items()}
             start = source.tokens[position].start
-            captured["$all"] = _text(source, position, end)
+            captured["$all"] = _read_tokens(source, position, end)
             if self.with_comments:
-                start = _before_comments(source, position)
+                start = _skip_comments_back(source, position)
             span = Span(start, source.tokens[end - 1].end)
             yield Finding(
                 code=self.code,
@@ -96,7 +96,7 @@ class Patch(Value, frozen=True, dict=True):
                 applicability=Applicability.REVIEW if self.upstream_bug else Applicability.SAFE,
                 status=Status.TODO,
                 message=self.reason,
-                edits=(*_edits(source.text, span, fill(self.replace, captured)),),
+                edits=(*_find_edits(source.text, span, fill_template(self.replace, captured)),),
                 claims=(span,),
             )
 
@@ -108,7 +108,7 @@ class Patch(Value, frozen=True, dict=True):
         return (i for i, text in enumerate(source.texts) if text == first.text)
 
 
-def _edits(text: str, span: Span, new: str) -> Iterator[Edit]:
+def _find_edits(text: str, span: Span, new: str) -> Iterator[Edit]:
     """Yield what makes a place the tokens of a new text.
 
     Between tokens that stay the text stays as it is, with its line breaks and comments: what is
@@ -128,13 +128,13 @@ def _edits(text: str, span: Span, new: str) -> Iterator[Edit]:
         yield Edit(span.start + start, span.start + end, new[begin:stop])
 
 
-def _text(source: KernelSource, first: int, end: int) -> str:
+def _read_tokens(source: KernelSource, first: int, end: int) -> str:
     """Return the text of the tokens ``[first, end)``."""
     tokens = source.tokens
     return source.text[tokens[first].start : tokens[end - 1].end] if end > first else ""
 
 
-def _before_comments(source: KernelSource, index: int) -> int:
+def _skip_comments_back(source: KernelSource, index: int) -> int:
     """Return where the comments between the token at ``index`` and the one before it start."""
     previous = source.tokens[index - 1].end if index else 0
     token = source.tokens[index].start

@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.ptx_instructions import Instruction, find, is_known
-from portkit.lang.value import Value
+from portkit.hipify.ptx_instructions import Instruction, find_instruction, is_known_instruction
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from portkit.hipify.assembly import Assembly, Operand
+    from portkit.hipify.inline_assembly import Assembly, Operand
 
 _SIZES: Final = {"h": "16", "r": "32", "f": "32", "l": "64", "d": "64", "n": "n"}
 _PREDICATE: Final = re.compile(r"\.reg\s*\.pred\s+%?(\w+)")
@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"[a-z][\w.:]*")
 _LITERAL: Final = re.compile(r"(-?\d+|0[xX][0-9a-fA-F]{1,8})U?")
 _BITS: Final = re.compile(r"0[fF]([0-9a-fA-F]{8})")
 _DECIMAL: Final = re.compile(r"-?\d+\.\d*")
-_SAID: Final = {
+_WORDING: Final = {
     "mask": re.compile(r"(0[xX][fF]{8}|-1|4294967295)[uUlL]*"),
     "barrier": re.compile(r"0"),
 }
@@ -41,7 +41,7 @@ class UnknownPtxError(Exception):
     """A statement has no translation; the text says why, naming the instruction."""
 
 
-class Call(Value, frozen=True):
+class PtxCall(Value, frozen=True):
     """The translation of an instruction.
 
     Attributes:
@@ -55,7 +55,7 @@ class Call(Value, frozen=True):
     reads: tuple[int, ...]
 
 
-def translated(statement: Assembly) -> str:
+def translate_assembly(statement: Assembly) -> str:
     """Return the expression that a statement becomes.
 
     Raises:
@@ -66,24 +66,24 @@ def translated(statement: Assembly) -> str:
     text = statement.template.strip().rstrip("; \n\t")
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1]
-    conditions: dict[str, Call | None] = {}
-    calls: list[Call] = []
+    conditions: dict[str, PtxCall | None] = {}
+    calls: list[PtxCall] = []
     for piece in filter(None, (" ".join(part.split()) for part in text.split(";"))):
         predicate = _PREDICATE.fullmatch(piece)
         compared = _SETP.fullmatch(piece)
         if predicate:
             conditions[predicate[1]] = None
         elif compared and compared[2] in conditions and conditions[compared[2]] is None:
-            conditions[compared[2]] = _call(compared[1], compared[3], statement.operands)
+            conditions[compared[2]] = _build_call(compared[1], compared[3], statement.operands)
         else:
-            calls.append(_guarded(piece, conditions, statement.operands))
+            calls.append(_build_guarded_call(piece, conditions, statement.operands))
     _check_order(calls, statement.operands)
     return ", ".join(call.text for call in calls)
 
 
-def _guarded(
-    piece: str, conditions: Mapping[str, Call | None], operands: Sequence[Operand]
-) -> Call:
+def _build_guarded_call(
+    piece: str, conditions: Mapping[str, PtxCall | None], operands: Sequence[Operand]
+) -> PtxCall:
     """Return the call for one instruction, under its predicate.
 
     Raises:
@@ -94,15 +94,15 @@ def _guarded(
     condition = conditions.get(guard[2]) if guard else None
     if name is None or (guard and condition is None):
         raise UnknownPtxError(f"{piece.split()[0]} is not known")
-    call = _call(name[0], name.string[name.end() :], operands)
+    call = _build_call(name[0], name.string[name.end() :], operands)
     if guard is None or condition is None:
         return call
     chosen = f"(void)0 : {call.text}" if guard[1] else f"{call.text} : (void)0"
     reads = (*condition.reads, *call.reads)
-    return Call(f"{condition.text} ? {chosen}", call.writes, reads)
+    return PtxCall(f"{condition.text} ? {chosen}", call.writes, reads)
 
 
-def _check_order(calls: Sequence[Call], operands: Sequence[Operand]) -> None:
+def _check_order(calls: Sequence[PtxCall], operands: Sequence[Operand]) -> None:
     """Ask that operands mean the same as in registers, which hold each but once.
 
     Raises:
@@ -125,33 +125,35 @@ def _check_order(calls: Sequence[Call], operands: Sequence[Operand]) -> None:
             raise UnknownPtxError(f"{operand.text} may be written before it is read")
 
 
-def _call(name: str, rest: str, operands: Sequence[Operand]) -> Call:
+def _build_call(name: str, rest: str, operands: Sequence[Operand]) -> PtxCall:
     """Return the call for one instruction, with the rest of its text.
 
     Raises:
         UnknownPtxError: it is not known, or not with these operands.
     """
-    parts = _split(rest)
-    kinds = [_kind(part, operands) for part in parts]
-    if not is_known(name):
+    parts = _split_operands(rest)
+    kinds = [_classify_operand(part, operands) for part in parts]
+    if not is_known_instruction(name):
         raise UnknownPtxError(f"{name} is not known")
-    instruction = None if None in kinds else find(name, " ".join(k for k in kinds if k))
+    instruction = None if None in kinds else find_instruction(name, " ".join(k for k in kinds if k))
     if instruction is None:
         raise UnknownPtxError(f"{name} is not known with these operands")
-    return _written(name, instruction, [leaf for part in parts for leaf in _leaves(part)], operands)
+    return _render_call(
+        name, instruction, [leaf for part in parts for leaf in _flatten_operands(part)], operands
+    )
 
 
-def _written(
+def _render_call(
     name: str, instruction: Instruction, leaves: Sequence[str], operands: Sequence[Operand]
-) -> Call:
+) -> PtxCall:
     arguments = []
     writes: list[int] = []
     reads: list[int] = []
     for leaf, shape in zip(leaves, instruction.shapes, strict=True):
         number = int(leaf[1:]) if re.fullmatch(r"%\d+", leaf) else None
-        if shape in _SAID:
+        if shape in _WORDING:
             said = operands[number].text if number is not None else leaf
-            if not _SAID[shape].fullmatch(said):
+            if not _WORDING[shape].fullmatch(said):
                 raise UnknownPtxError(f"{name} with {said} is not known")
             if number is not None:
                 reads.append(number)
@@ -164,15 +166,15 @@ def _written(
                 raise UnknownPtxError(f"{name} is not known with these operands")
             arguments.append(operands[number].text)
         else:
-            arguments.append(_literal(leaf, name, shape, operands, reads))
-    return Call(
+            arguments.append(_render_literal(leaf, name, shape, operands, reads))
+    return PtxCall(
         f"hipx::ptx::{instruction.function}({', '.join(arguments)})",
         tuple(writes),
         tuple(reads),
     )
 
 
-def _literal(
+def _render_literal(
     leaf: str, name: str, shape: str, operands: Sequence[Operand], reads: list[int]
 ) -> str:
     """Return the argument for what is no operand of the statement."""
@@ -196,33 +198,33 @@ def _literal(
     raise UnknownPtxError(f"{name} is not known with these operands")
 
 
-def _split(text: str) -> list[str]:
+def _split_operands(text: str) -> list[str]:
     """Return the operands of an instruction, as they stand between commas."""
     parts = re.split(r",(?![^{\[]*[}\]])", text)
     stripped = [part.strip() for part in parts]
     return [] if stripped == [""] else stripped
 
 
-def _leaves(part: str) -> list[str]:
+def _flatten_operands(part: str) -> list[str]:
     if part.startswith("{"):
         return [each.strip() for each in part[1:-1].split(",")]
     return [part[1:-1].strip() if part.startswith("[") else part]
 
 
-def _kind(part: str, operands: Sequence[Operand]) -> str | None:
+def _classify_operand(part: str, operands: Sequence[Operand]) -> str | None:
     """Return what an operand is, as shapes say it, None where that is not known.
 
     A size for a register (``=32`` where it is written), ``n`` for a constant, ``_`` for a result
     that goes nowhere, brackets, braces around more than one, the name of a special register.
     """
     if part.startswith("{") and part.endswith("}"):
-        kinds = [_kind(each, operands) for each in _leaves(part)]
+        kinds = [_classify_operand(each, operands) for each in _flatten_operands(part)]
         if len(kinds) == 1:
             return kinds[0]
         return None if None in kinds else f"{{{' '.join(k for k in kinds if k)}}}"
     if part.startswith("[") and part.endswith("]"):
         inner = re.fullmatch(r"(%\d+)(\s*\+\s*(\d+|0x[0-9a-fA-F]+))?", part[1:-1].strip())
-        kind = _kind(inner[1], operands) if inner else None
+        kind = _classify_operand(inner[1], operands) if inner else None
         return None if kind is None else f"[{kind.lstrip('=')}]"
     if re.fullmatch(r"%\d+", part):
         if int(part[1:]) >= len(operands):

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import Final
 
-from portkit.lang.value import Value
+from portkit.syntax.value import Value
 
 
 class Instruction(Value, frozen=True):
@@ -35,7 +35,7 @@ _MMA_1: Final = "{=32 =32} 32 32 {32 32}"
 _FTZ: Final = r"(\.ftz)?"
 _ORDER: Final = r"((?:\.(?:relaxed|ordered))?(?:\.(?:global|shared))?)"
 
-ROWS: Final = (
+INSTRUCTIONS: Final = (
     # Conversions.
     (r"cvt\.(rn|rz)\.(f16|bf16)\.f32", r"cvt_\1_\2_f32", "=16 32"),
     (r"cvt\.f32\.(f16|bf16)", r"cvt_f32_\1", "=32 16"),
@@ -215,32 +215,32 @@ _UNTOLD: Final = re.compile(
 )
 
 
-def find(name: str, kinds: str) -> Instruction | None:
+def find_instruction(name: str, kinds: str) -> Instruction | None:
     """Return an instruction that takes operands of some kinds, None where none is known.
 
     Args:
         name: with its modifiers, such as ``cvt.rn.f16.f32``.
         kinds: as shapes, but with ``[64]`` for an address of that size, and ``_``.
     """
-    plain = _without_hints(name)
+    plain = _strip_hints(name)
     if plain is None:
         return None
-    for pattern, function, operands in ROWS:
+    for pattern, function, operands in INSTRUCTIONS:
         match = re.fullmatch(pattern, plain)
-        if match and _operands(operands).fullmatch(kinds):
+        if match and _match_operands(operands).fullmatch(kinds):
             called = match.expand(function).replace(".", "_")
             return Instruction(called, tuple(_SHAPE.findall(operands)))
     return None
 
 
-def is_known(name: str) -> bool:
+def is_known_instruction(name: str) -> bool:
     """Whether an instruction is known, with whatever operands."""
-    plain = _without_hints(name)
-    return plain is not None and any(re.fullmatch(pattern, plain) for pattern, _, _ in ROWS)
+    plain = _strip_hints(name)
+    return plain is not None and any(re.fullmatch(pattern, plain) for pattern, _, _ in INSTRUCTIONS)
 
 
 @cache
-def _operands(shape: str) -> re.Pattern[str]:
+def _match_operands(shape: str) -> re.Pattern[str]:
     """Return what matches the kinds that a shape takes."""
     kinds = _SHAPE.sub(
         lambda found: _ACCEPTED.get(found[0], re.escape(found[0])),
@@ -249,7 +249,7 @@ def _operands(shape: str) -> re.Pattern[str]:
     return re.compile(kinds)
 
 
-def _without_hints(name: str) -> str | None:
+def _strip_hints(name: str) -> str | None:
     """Return the name of an access of memory with what counts, in an order; others as they are.
 
     None where it has a modifier that is not known, or two that exclude each other.

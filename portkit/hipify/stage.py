@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.hipify.engine import own_names, translate
-from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
+from portkit.hipify.external_engines import Engine, find_engine, translate_with
+from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
 from portkit.hipify.paths import is_cuda
-from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import prelude_include
-from portkit.hipify.translated import needed_headers, profile_headers
-from portkit.lang.source import Source
-from portkit.lang.value import Value
-from portkit.tree import keep_comments
-from portkit.tree.finding import Applicability
-from portkit.tree.links import find_link
-from portkit.tree.regular import read_regular, replace_file
+from portkit.hipify.translated_sources import find_needed_headers, find_profile_headers
+from portkit.hipify.translator import collect_own_names, translate
+from portkit.syntax.source_file import SourceFile
+from portkit.syntax.value import Value
+from portkit.workspace import exclusion_comments
+from portkit.workspace.finding import Applicability
+from portkit.workspace.regular_files import read_regular, replace_file
+from portkit.workspace.symlinks import find_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from portkit.hipify.engine import Translation
-    from portkit.tree.finding import Finding
-    from portkit.tree.keep_comments import Kept
+    from portkit.hipify.translator import Translation
+    from portkit.workspace.exclusion_comments import ExclusionComment
+    from portkit.workspace.finding import Finding
 
 LARGEST_SOURCE = 16 * 1024 * 1024
 """Bytes; a larger file is no source that a person or a generator wrote to be compiled."""
@@ -144,13 +144,13 @@ def hipify(
     )
     contents: dict[str, bytes] = {}
     refusals = []
-    for relative, path in _sources(paths, out):
+    for relative, path in _find_sources(paths, out):
         try:
-            contents[relative] = _read(path)
+            contents[relative] = _read_source(path)
         except KernelInputError as error:
             refusals.append(Refusal(relative, str(error)))
     _check_known(known, contents)
-    own = own_names(contents)
+    own = collect_own_names(contents)
     translations = [_translate(path, content, known, own) for path, content in contents.items()]
     if external is not None:
         around = [path.resolve().parent for path in paths if not path.is_dir()]
@@ -163,39 +163,43 @@ def hipify(
         sources=contents,
         translations=tuple(translations),
         refusals=tuple(refusals),
-        findings=tuple(_decided(contents, (f for each in translations for f in each.findings))),
+        findings=tuple(
+            _drop_suppressed(contents, (f for each in translations for f in each.findings))
+        ),
     )
     if skip_unfinished and out is not None:
         unfinished = {finding.path for finding in report.remaining}
         report = replace(report, left_out=tuple(sorted(unfinished)))
         translations = [each for each in translations if each.path not in unfinished]
-    headers = _headers(translations, known)
+    headers = _collect_headers(translations, known)
     report = replace(report, headers=tuple(sorted(headers)))
     if out is None:
         return report
-    return _write(report, _files(translations) | headers, out, overwrite=overwrite)
+    return _write_files(report, _render_files(translations) | headers, out, overwrite=overwrite)
 
 
-def _decided(contents: Mapping[str, bytes], findings: Iterable[Finding]) -> Iterator[Finding]:
+def _drop_suppressed(
+    contents: Mapping[str, bytes], findings: Iterable[Finding]
+) -> Iterator[Finding]:
     """Yield the findings; what a comment keeps is for nobody to deal with any more."""
-    comments: dict[str, tuple[Kept, ...]] = {}
+    comments: dict[str, tuple[ExclusionComment, ...]] = {}
     for finding in findings:
         path = finding.path
         if finding.applicability is not Applicability.MANUAL or finding.edits:
             yield finding
             continue
-        source = Source(path, contents[path])
+        source = SourceFile(path, contents[path])
         if path not in comments:
-            comments[path] = tuple(keep_comments.comments(source))
+            comments[path] = tuple(exclusion_comments.find_exclusion_comments(source))
         line, _ = source.position(finding.span.start)
-        keeping = next((c for c in comments[path] if c.keeps(finding.code, line)), None)
+        keeping = next((c for c in comments[path] if c.excludes(finding.code, line)), None)
         if keeping is not None:
             finding = replace(
                 finding,
                 applicability=Applicability.KEEP,
                 message=keeping.reason,
                 detail="excluded by a comment",
-                excepted=True,
+                excluded=True,
             )
         yield finding
 
@@ -213,16 +217,16 @@ def _translate(
     path: str, content: bytes, profile: KernelProfile, own: frozenset[str]
 ) -> Translation:
     translation = translate(path, content, profile, own)
-    if is_cuda(path) or _has_cuda(translation):
+    if is_cuda(path) or _has_cuda_code(translation):
         return translation
     return replace(translation, target=path, content=content, findings=())
 
 
-def _has_cuda(translation: Translation) -> bool:
+def _has_cuda_code(translation: Translation) -> bool:
     return any(finding.code != prelude_include.CODE for finding in translation.findings)
 
 
-def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Path]]:
+def _find_sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Path]]:
     """Return each source once: its path below the argument it came from, and where it is.
 
     What lies in the output folder is none: it is what an earlier run has made.
@@ -237,7 +241,7 @@ def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Pat
     for path in paths:
         if not path.exists():
             raise KernelInputError(f"{path} does not exist: name a CUDA source or a folder")
-        for relative, each in _below(path):
+        for relative, each in _find_below(path):
             place = each.resolve()
             if made is not None and place.is_relative_to(made):
                 is_inside = True
@@ -265,7 +269,7 @@ def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Pat
     return found.items()
 
 
-def _below(path: Path) -> list[tuple[str, Path]]:
+def _find_below(path: Path) -> list[tuple[str, Path]]:
     if not path.is_dir():
         if path.suffix in _NO_SOURCES:
             raise KernelInputError(
@@ -286,7 +290,7 @@ def _below(path: Path) -> list[tuple[str, Path]]:
     return found if any(is_cuda(relative) for relative, _ in found) else []
 
 
-def _read(path: Path) -> bytes:
+def _read_source(path: Path) -> bytes:
     try:
         content = read_regular(path, LARGEST_SOURCE)
     except OSError as error:
@@ -300,7 +304,7 @@ def _read(path: Path) -> bytes:
     return content
 
 
-def _files(translations: Sequence[Translation]) -> dict[str, bytes]:
+def _render_files(translations: Sequence[Translation]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for translation in translations:
         if translation.target in files:
@@ -311,15 +315,17 @@ def _files(translations: Sequence[Translation]) -> dict[str, bytes]:
     return files
 
 
-def _headers(translations: Sequence[Translation], profile: KernelProfile) -> dict[str, bytes]:
+def _collect_headers(
+    translations: Sequence[Translation], profile: KernelProfile
+) -> dict[str, bytes]:
     """Return the headers that translations include, the profile's and the prelude's."""
     made = [translation.content for translation in translations]
-    own = profile_headers(profile, [translation.target for translation in translations])
-    headers = {**own, **needed_headers(made)} if made else own
+    own = find_profile_headers(profile, [translation.target for translation in translations])
+    headers = {**own, **find_needed_headers(made)} if made else own
     return {target: text.encode() for target, text in headers.items()}
 
 
-def _write(
+def _write_files(
     report: HipifyReport, files: Mapping[str, bytes], out: Path, *, overwrite: bool
 ) -> HipifyReport:
     record = _read_record(out)
@@ -331,12 +337,12 @@ def _write(
             place = out / target
             if not place.parent.resolve().is_relative_to(out.resolve()):
                 raise KernelOutputError(f"{place.parent} leads out of {out}: take the link away")
-            present = _present(place)
+            present = _read_existing(place)
             if present == content:
                 unchanged.append(target)
                 continue
             written.append(target)
-            if present is not None and record.get(target) != _digest(present):
+            if present is not None and record.get(target) != _compute_digest(present):
                 foreign.append(target)
         if foreign and not overwrite:
             more = len(foreign) - 1
@@ -346,9 +352,9 @@ def _write(
                 " choose another folder, or pass --overwrite"
             )
         for target in written:
-            _replace(out / target, files[target])
-        record |= {target: _digest(content) for target, content in files.items()}
-        _replace(out / RECORD, f"{json.dumps(record, indent=1, sort_keys=True)}\n".encode())
+            _write_whole(out / target, files[target])
+        record |= {target: _compute_digest(content) for target, content in files.items()}
+        _write_whole(out / RECORD, f"{json.dumps(record, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
         raise KernelOutputError(
             f"{error.filename or out} cannot be written ({error.strerror}): choose another folder"
@@ -356,20 +362,20 @@ def _write(
     return replace(report, written=tuple(written), unchanged=tuple(unchanged))
 
 
-def _present(path: Path) -> bytes | None:
+def _read_existing(path: Path) -> bytes | None:
     """Return what a file holds, None where there is none; a link's own bytes are its target."""
     if path.is_symlink():
         return os.fsencode(path.readlink())
     return read_regular(path, LARGEST_SOURCE, follow=False) if path.exists() else None
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _write_whole(path: Path, content: bytes) -> None:
     """Write a file as a whole: a killed run leaves the old one, and a link is not followed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, content)
 
 
-def _digest(content: bytes) -> str:
+def _compute_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
 from portkit.hipify.kernel_source import KernelSource
-from portkit.lang.value import Value
-from portkit.tree.tools import find_program
+from portkit.syntax.value import Value
+from portkit.workspace.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from portkit.lang.cxx import Token
+    from portkit.syntax.cxx_tokens import Token
 
 DEFINED = (
     *("__HIPCC__", "__HIP__", "__HIP_PLATFORM_AMD__", "__AMDGCN__", "__HIP_DEVICE_COMPILE__=1"),
@@ -47,7 +47,7 @@ class Symbols(Value, frozen=True):
     functions: frozenset[str] = frozenset()
 
 
-def symbols(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, Symbols]:
+def read_symbols(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, Symbols]:
     """Return what each source defines.
 
     Args:
@@ -62,14 +62,14 @@ def symbols(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, Symbo
             place = Path(folder) / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(_SYSTEM_INCLUDE.sub("", text), encoding="utf-8")
-        return {source: defined(_preprocessed(Path(folder), source)) for source in sources}
+        return {source: parse_symbols(_preprocess(Path(folder), source)) for source in sources}
 
 
-def defined(text: str) -> Symbols:
+def parse_symbols(text: str) -> Symbols:
     """Return what a preprocessed text defines."""
     kernels, functions = set(), set()
-    for declaration in _with_c_linkage(KernelSource("", text).tokens):
-        name = _declared(declaration)
+    for declaration in _find_c_functions(KernelSource("", text).tokens):
+        name = _read_function_name(declaration)
         if any(token.text == "__global__" for token in declaration):
             kernels.add(name)
         else:
@@ -77,7 +77,7 @@ def defined(text: str) -> Symbols:
     return Symbols(frozenset(kernels - {""}), frozenset(functions - {""}))
 
 
-def _preprocessed(folder: Path, source: str) -> str:
+def _preprocess(folder: Path, source: str) -> str:
     named = shlex.split(os.environ.get("CC", "")) or ["cc"]
     program = find_program(named[0])
     if not program:
@@ -107,7 +107,7 @@ def _preprocessed(folder: Path, source: str) -> str:
     return done.stdout
 
 
-def _with_c_linkage(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+def _find_c_functions(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yield the head of each function with C linkage that has a body, up to its ``(``."""
     blocks: list[bool] = []  # of each open bracket, whether it belongs to `extern "C" {`
     linked = False
@@ -136,7 +136,7 @@ def _is_function(head: Sequence[Token]) -> bool:
     return any(token.text == "(" for token in head) and not any(t.text == "=" for t in head)
 
 
-def _declared(head: Sequence[Token]) -> str:
+def _read_function_name(head: Sequence[Token]) -> str:
     """Return the name of a function: what stands before the brackets of its parameters."""
     index = 0
     while index < len(head):
@@ -144,12 +144,12 @@ def _declared(head: Sequence[Token]) -> str:
             name = head[index - 1].text
             if not name.startswith("__"):
                 return name
-            index = _closing(head, index)  # an attribute, such as __launch_bounds__(128)
+            index = _find_closing(head, index)  # an attribute, such as __launch_bounds__(128)
         index += 1
     return ""
 
 
-def _closing(head: Sequence[Token], index: int) -> int:
+def _find_closing(head: Sequence[Token], index: int) -> int:
     depth = 0
     for position in range(index, len(head)):
         depth += (head[position].text == "(") - (head[position].text == ")")

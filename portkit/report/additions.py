@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.value import Value
-from portkit.report.api import changed
+from portkit.report.public_api import find_api_changes
 from portkit.rules import added_file, enum_variant
-from portkit.tree.edits import find_clash, write_edits
-from portkit.tree.finding import Status
+from portkit.syntax.value import Value
+from portkit.workspace.edits import find_clash, write_edits
+from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
+    from portkit.engine.scan import Scan
+    from portkit.workspace.finding import Finding
 
 _MANIFEST: Final = "Cargo.toml"
 
@@ -53,7 +53,7 @@ def find_additions(scan: Scan) -> Additions:
         before[path] = source.data
         after[path], _ = write_edits(source, findings)
         source.forget()  # a large tree is not held
-    api = changed(before, after)
+    api = find_api_changes(before, after)
     return Additions(
         crates=tuple(
             f.path

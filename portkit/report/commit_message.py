@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.model import State, counted_noun, places
-from portkit.report.terminal import wrapped
-from portkit.scan.codes import every_page
-from portkit.tree.git_series import TRAILER
+from portkit.engine.rule_pages import list_all_pages
+from portkit.report.model import State, count_noun, count_places
+from portkit.report.terminal import wrap_text
+from portkit.workspace.git_series import TRAILER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _SHOWN: Final = 5
 """How many places of one reason are named."""
 
 
-def messages(report: Report, parts: Sequence[Part]) -> Iterator[str]:
+def render_messages(report: Report, parts: Sequence[Part]) -> Iterator[str]:
     """Yield the message of each part.
 
     Args:
@@ -28,11 +28,11 @@ def messages(report: Report, parts: Sequence[Part]) -> Iterator[str]:
         parts: all of them, in their order.
     """
     for number, part in enumerate(parts, 1):
-        lines = _lines(report, part, f"{number}/{len(parts)}")
+        lines = _render_lines(report, part, f"{number}/{len(parts)}")
         yield "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def subject(report: Report, part: Part) -> str:
+def render_subject(report: Report, part: Part) -> str:
     """Return the first line: ``ROCm: device and storage``."""
     title = part.phase.title if part.phase is not None else "What belongs to no phase"
     # An abbreviation keeps its letters.
@@ -40,38 +40,39 @@ def subject(report: Report, part: Part) -> str:
     return f"{report.platform}: {title}"
 
 
-def _lines(report: Report, part: Part, number: str) -> Iterator[str]:
-    yield subject(report, part)
+def _render_lines(report: Report, part: Part, number: str) -> Iterator[str]:
+    yield render_subject(report, part)
     yield ""
     added = sum(change.before is None for change in part.changes)
     changed = len(part.changes) - added
-    yield from wrapped(
-        f"{places(part.sites)} of the port of {report.title}:"
-        f" {counted_noun(changed, 'file')} changed, {added} added.",
+    yield from wrap_text(
+        f"{count_places(part.sites)} of the port of {report.title}:"
+        f" {count_noun(changed, 'file')} changed, {added} added.",
         _WIDTH,
     )
     yield ""
-    titles = {page.code: page.title for page in every_page(report.directory)}
+    titles = {page.code: page.title for page in list_all_pages(report.directory)}
     grouped: dict[str, list[ReportedSite]] = {}
     for site in part.sites:
         grouped.setdefault(site.code, []).append(site)
     for code, sites in sorted(grouped.items()):
         why = titles.get(code, "").replace("``", "`")
-        yield from wrapped(f"- {code}, {counted_noun(len(sites), 'place')}: {why}", _WIDTH, "  ")
+        yield from wrap_text(f"- {code}, {count_noun(len(sites), 'place')}: {why}", _WIDTH, "  ")
     asked = [site for site in part.sites if site.state in (State.REVIEW, State.MANUAL)]
     if asked:
         yield from ("", "To be looked at:", "")
-        yield from _reasons(asked)
+        yield from _render_reasons(asked)
     if part.errors:
         yield ""
-        yield from wrapped(
-            f"{places(part.errors)} whose arm a later commit writes answer with an error until"
+        yield from wrap_text(
+            f"{count_places(part.errors)} whose arm a later commit writes answer with an error"
+            " until"
             " then, since a match must name every variant.",
             _WIDTH,
         )
     yield ""
     command = f" and `{part.phase.verify}`" if part.phase is not None else ""
-    yield from wrapped(
+    yield from wrap_text(
         "How to check it: rustfmt leaves it as it is; `portkit verify --series` type-checks this"
         f" commit with the feature and without{command} shows what it is for.",
         _WIDTH,
@@ -79,12 +80,12 @@ def _lines(report: Report, part: Part, number: str) -> Iterator[str]:
     yield from ("", f"{TRAILER}: {number}")
 
 
-def _reasons(sites: Sequence[ReportedSite]) -> Iterator[str]:
+def _render_reasons(sites: Sequence[ReportedSite]) -> Iterator[str]:
     grouped: dict[tuple[str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.message), []).append(site)
     for (code, message), found in sorted(grouped.items()):
-        yield from wrapped(f"- {code}: {message}", _WIDTH, "  ")
+        yield from wrap_text(f"- {code}: {message}", _WIDTH, "  ")
         for site in found[:_SHOWN]:
             # No line number: each commit shifts the lines.
             yield f"  {site.path} {site.symbol}"

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.shell import argument
-from portkit.report.model import State, counted_noun, state_of
+from portkit.report.model import State, count_noun, find_state
 from portkit.report.scan_json import SCHEMA
-from portkit.report.terminal import located, wrapped
-from portkit.tree.finding import Applicability, Status
+from portkit.report.terminal import align_locations, wrap_text
+from portkit.syntax.shell import quote_tree_argument
+from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from portkit.report.documents import Entry
+    from portkit.report.stored_reports import Entry
     from portkit.report.terminal import Terminal
 
 
@@ -82,7 +82,7 @@ class Comparison:
         return tuple(d for d in self.differences if d.kind is kind)
 
 
-def compare(old: Entry, new: Entry) -> Comparison:
+def compare_scans(old: Entry, new: Entry) -> Comparison:
     """Return what changed between two documents of scans."""
     before = {site["id"]: site for site in old["sites"]}
     after = {site["id"]: site for site in new["sites"]}
@@ -90,7 +90,7 @@ def compare(old: Entry, new: Entry) -> Comparison:
     shifted = same = 0
     for identity in before.keys() & after.keys():
         was, now = before[identity], after[identity]
-        if _state(was) != _state(now):
+        if _read_state(was) != _read_state(now):
             found.append(Difference(Kind.CHANGED, was, now))
         elif was["line"] != now["line"]:
             shifted += 1
@@ -98,14 +98,14 @@ def compare(old: Entry, new: Entry) -> Comparison:
             same += 1
     gone = [site for site in old["sites"] if site["id"] not in after]
     fresh = [site for site in new["sites"] if site["id"] not in before]
-    moved = _moved(gone, fresh)
+    moved = _match_moved(gone, fresh)
     left = {site["id"] for site in moved.values()}
     found += (Difference(Kind.MOVED, s, moved[s["id"]]) for s in gone if s["id"] in moved)
     found += (Difference(Kind.GONE, s, None) for s in gone if s["id"] not in moved)
     found += (Difference(Kind.NEW, None, s) for s in fresh if s["id"] not in left)
     kinds = list(Kind)
     found.sort(key=lambda d: (kinds.index(d.kind), d.place["path"], d.place["line"], d.place["id"]))
-    versions = [_title(document) for document in (old, new)]
+    versions = [_read_title(document) for document in (old, new)]
     todo = sum(site["status"] == Status.TODO for site in new["sites"])
     return Comparison(
         versions[0],
@@ -118,36 +118,36 @@ def compare(old: Entry, new: Entry) -> Comparison:
     )
 
 
-def _moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]:
+def _match_moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]:
     """Return the new place of each that is gone, by its old identity, where it is plain."""
-    was, now = Counter(map(_likeness, gone)), Counter(map(_likeness, fresh))
-    homes = {_likeness(site): site for site in fresh}
+    was, now = Counter(map(_measure_likeness, gone)), Counter(map(_measure_likeness, fresh))
+    homes = {_measure_likeness(site): site for site in fresh}
     return {
-        site["id"]: homes[_likeness(site)]
+        site["id"]: homes[_measure_likeness(site)]
         for site in gone
-        if was[_likeness(site)] == now[_likeness(site)] == 1
+        if was[_measure_likeness(site)] == now[_measure_likeness(site)] == 1
     }
 
 
-def _state(site: Entry) -> tuple[str, str, str]:
-    return site["applicability"], site["status"], _reason(site)
+def _read_state(site: Entry) -> tuple[str, str, str]:
+    return site["applicability"], site["status"], _read_reason(site)
 
 
-def _reason(site: Entry) -> str:
+def _read_reason(site: Entry) -> str:
     """Return the message of a place without figures of its tree."""
     return str(site.get("reason", site["message"]))
 
 
-def _likeness(site: Entry) -> tuple[str, str, str]:
+def _measure_likeness(site: Entry) -> tuple[str, str, str]:
     return site["code"], site["construct"], site["symbol"]
 
 
-def _title(document: Entry) -> str:
+def _read_title(document: Entry) -> str:
     codebase = document.get("summary", {}).get("codebase") or document.get("root", "")
     return f"{codebase} {document.get('version', '')}".strip()
 
 
-def comparison_json(found: Comparison) -> str:
+def render_comparison_json(found: Comparison) -> str:
     """Return the comparison as a document; ``diff.schema.json`` beside this file describes it."""
     document = {
         "schema": SCHEMA,
@@ -165,9 +165,9 @@ def comparison_json(found: Comparison) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def comparison_text(found: Comparison, terminal: Terminal) -> str:
+def render_comparison_text(found: Comparison, terminal: Terminal) -> str:
     """Return the comparison for a terminal."""
-    return "\n".join(_lines(found, terminal)) + "\n"
+    return "\n".join(_render_lines(found, terminal)) + "\n"
 
 
 _TITLES: Final = {
@@ -178,13 +178,13 @@ _TITLES: Final = {
 }
 
 
-def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
+def _render_lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
     counts = ", ".join(f"{len(found.of(kind))} {kind}" for kind in Kind)
     headline = (
         f"From {found.old} to {found.new}: {counts}; {found.shifted} at another line,"
         f" {found.same} as they were"
     )
-    for line in wrapped(headline, terminal.width):
+    for line in wrap_text(headline, terminal.width):
         yield terminal.bold(line)
     for kind, title in _TITLES.items():
         differences = found.of(kind)
@@ -192,27 +192,27 @@ def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
             continue
         yield ""
         yield from map(
-            terminal.notable, wrapped(f"{title} ({_count(differences)})", terminal.width)
+            terminal.notable, wrap_text(f"{title} ({_render_count(differences)})", terminal.width)
         )
-        for heading, group in _grouped(differences):
-            yield from wrapped(f"  {heading}", terminal.width, "      ")
-            rows = [(_position(d), d.place["symbol"]) for d in group]
-            for line in located(rows, width=terminal.width, indent="      "):
+        for heading, group in _group_differences(differences):
+            yield from wrap_text(f"  {heading}", terminal.width, "      ")
+            rows = [(_format_position(d), d.place["symbol"]) for d in group]
+            for line in align_locations(rows, width=terminal.width, indent="      "):
                 yield terminal.dim(line)
     if found.todo:
-        where = argument(found.root)
-        text = f"Next: `portkit apply{where}` writes {counted_noun(found.todo, 'place')}."
-        yield from ("", *map(terminal.bold, wrapped(text, terminal.width)))
+        where = quote_tree_argument(found.root)
+        text = f"Next: `portkit apply{where}` writes {count_noun(found.todo, 'place')}."
+        yield from ("", *map(terminal.bold, wrap_text(text, terminal.width)))
 
 
-def _count(differences: Sequence[Difference]) -> str:
+def _render_count(differences: Sequence[Difference]) -> str:
     """Return how many places these are, and of which states."""
-    states = Counter(_state_of(d.place) for d in differences)
+    states = Counter(_find_state(d.place) for d in differences)
     kinds = ", ".join(f"{states[state]} {state.word}" for state in State if states[state])
-    return f"{counted_noun(len(differences), 'place')}: {kinds}"
+    return f"{count_noun(len(differences), 'place')}: {kinds}"
 
 
-def _grouped(differences: Iterable[Difference]) -> Iterator[tuple[str, list[Difference]]]:
+def _group_differences(differences: Iterable[Difference]) -> Iterator[tuple[str, list[Difference]]]:
     """Yield the differences of one rule and one reason together, with a heading.
 
     What asks for something comes first. Places that are kept are many and ask for nothing: those
@@ -222,36 +222,36 @@ def _grouped(differences: Iterable[Difference]) -> Iterator[tuple[str, list[Diff
     grouped: dict[tuple[int, str], list[Difference]] = {}
     for difference in differences:
         place = difference.place
-        heading = f"{place['code']} {place['construct']}: {_change(difference)}"
-        state = order.index(_state_of(place))
+        heading = f"{place['code']} {place['construct']}: {_render_change(difference)}"
+        state = order.index(_find_state(place))
         grouped.setdefault((state, heading), []).append(difference)
     for (state, heading), group in sorted(grouped.items(), key=lambda item: item[0]):
         if order[state] is State.KEPT and group[0].kind in (Kind.NEW, Kind.GONE):
-            yield f"{heading} ({counted_noun(len(group), 'place')})", []
+            yield f"{heading} ({count_noun(len(group), 'place')})", []
         else:
             yield heading, group
 
 
-def _change(difference: Difference) -> str:
+def _render_change(difference: Difference) -> str:
     """Return the state of a place, or how it has changed and why."""
     was, now = difference.before, difference.after
     if difference.kind is not Kind.CHANGED or was is None or now is None:
-        return _named(difference.place)
-    return f"{' -> '.join(dict.fromkeys(map(_named, (was, now))))}: {_reason(now)}"
+        return _name_state(difference.place)
+    return f"{' -> '.join(dict.fromkeys(map(_name_state, (was, now))))}: {_read_reason(now)}"
 
 
-def _named(site: Entry) -> str:
+def _name_state(site: Entry) -> str:
     """Return what reports call the state of a place; one for review is written, or is not yet."""
     asked = {Status.TODO: ", to do", Status.PORTED: ", ported"}
-    state = _state_of(site)
+    state = _find_state(site)
     return state.word + (asked.get(site["status"], "") if state is State.REVIEW else "")
 
 
-def _state_of(site: Entry) -> State:
-    return state_of(Applicability(site["applicability"]), Status(site["status"]))
+def _find_state(site: Entry) -> State:
+    return find_state(Applicability(site["applicability"]), Status(site["status"]))
 
 
-def _position(difference: Difference) -> str:
+def _format_position(difference: Difference) -> str:
     place, was = difference.place, difference.before
     position = f"{place['path']}:{place['line']}"
     if difference.kind is Kind.MOVED and was is not None:
@@ -259,15 +259,15 @@ def _position(difference: Difference) -> str:
     return position
 
 
-def comparison_markdown(found: Comparison) -> str:
+def render_comparison_markdown(found: Comparison) -> str:
     """Return the comparison for a pull request."""
-    return "\n".join(_markdown(found)) + "\n"
+    return "\n".join(_render_markdown(found)) + "\n"
 
 
-def _markdown(found: Comparison) -> Iterator[str]:
-    from portkit.report.markdown import code, escaped
+def _render_markdown(found: Comparison) -> Iterator[str]:
+    from portkit.report.markdown import escape_code, escape_markdown
 
-    yield f"# From {escaped(found.old)} to {escaped(found.new)}"
+    yield f"# From {escape_markdown(found.old)} to {escape_markdown(found.new)}"
     yield ""
     yield "| what | places |"
     yield "| --- | ---: |"
@@ -278,8 +278,9 @@ def _markdown(found: Comparison) -> Iterator[str]:
     for kind, title in _TITLES.items():
         differences = found.of(kind)
         if differences:
-            yield from ("", f"## {title} ({_count(differences)})", "")
-        for heading, group in _grouped(differences):
-            yield f"- {escaped(heading)}"
+            yield from ("", f"## {title} ({_render_count(differences)})", "")
+        for heading, group in _group_differences(differences):
+            yield f"- {escape_markdown(heading)}"
             for difference in group:
-                yield f"  - `{code(_position(difference))}` `{code(difference.place['symbol'])}`"
+                position = escape_code(_format_position(difference))
+                yield f"  - `{position}` `{escape_code(difference.place['symbol'])}`"

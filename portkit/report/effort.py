@@ -23,13 +23,13 @@ BY_HAND: Final = 10
 """What a mechanical place would cost without portkit, in minutes."""
 
 
-def effort(sites: Iterable[ReportedSite]) -> int:
+def estimate_minutes(sites: Iterable[ReportedSite]) -> int:
     """Return the minutes that are left to a person."""
     states = Counter(site.state for site in sites)
     return sum(cost * states[state] for state, cost in MINUTES.items())
 
 
-def saved(sites: Iterable[ReportedSite]) -> int:
+def estimate_saved_minutes(sites: Iterable[ReportedSite]) -> int:
     """Return the minutes that the mechanical places to do would take by hand.
 
     What is ported is not counted: after the port nobody asks. Those in the sources of kernels are
@@ -40,14 +40,14 @@ def saved(sites: Iterable[ReportedSite]) -> int:
     return BY_HAND * sum(site.code != ADDED and not site.in_kernels for site in todo)
 
 
-def hours(minutes: int) -> str:
+def format_minutes(minutes: int) -> str:
     """Return a time as people say it: ``40 min``, ``3 h``, ``3 h 20 min``."""
     whole, rest = divmod(minutes, 60)
     parts = [f"{whole} h" if whole else "", f"{rest} min" if rest or not whole else ""]
     return " ".join(filter(None, parts))
 
 
-def assumption(*, by_hand: bool = True) -> str:
+def describe_assumption(*, by_hand: bool = True) -> str:
     """Return what the estimates assume, as a sentence.
 
     Args:
@@ -56,7 +56,8 @@ def assumption(*, by_hand: bool = True) -> str:
     mechanical = f", {BY_HAND} minutes for a mechanical place if it were done by hand"
     return (
         f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"
-        f" {hours(MINUTES[State.MANUAL])} to write one{mechanical if by_hand else ''}; files that"
+        f" {format_minutes(MINUTES[State.MANUAL])} to write one{mechanical if by_hand else ''};"
+        " files that"
         " are copied whole count as one place each, what the port adds and sources of kernels not"
         " at all."
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from portkit.report.model import State
-from portkit.tree.finding import Status
+from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from portkit.report.model import Mention, Report, ReportedSite
 
 
-def junit(report: Report, *, source: bool = True) -> str:
+def render_junit(report: Report, *, source: bool = True) -> str:
     """Return the document, with a newline at its end.
 
     Args:
         report: what to write.
         source: whether lines of the tree's own text are part of it.
     """
-    suites = ElementTree.Element("testsuites", name=xml_text(f"portkit scan of {report.title}"))
-    for path, sites in report.by_crate().items():
-        suite = ElementTree.SubElement(suites, "testsuite", name=xml_text(path))
+    suites = ElementTree.Element("testsuites", name=escape_xml(f"portkit scan of {report.title}"))
+    for path, sites in report.group_by_crate().items():
+        suite = ElementTree.SubElement(suites, "testsuite", name=escape_xml(path))
         _case_each(suite, sites)
-        count(suite)
+        set_counts(suite)
     if report.unaccounted:
         suite = ElementTree.SubElement(suites, "testsuite", name="unaccounted")
         for mention in report.unaccounted:
             _mention(suite, mention, source=source)
-        count(suite)
-    return document(suites)
+        set_counts(suite)
+    return finish_document(suites)
 
 
 def _case_each(suite: Element, sites: Sequence[ReportedSite]) -> None:
@@ -47,17 +47,17 @@ def _case_each(suite: Element, sites: Sequence[ReportedSite]) -> None:
         case = ElementTree.SubElement(
             suite,
             "testcase",
-            classname=xml_text(site.path),
-            name=xml_text(f"{site.id} {site.construct} in {site.symbol}"),
-            file=xml_text(site.path),
+            classname=escape_xml(site.path),
+            name=escape_xml(f"{site.id} {site.construct} in {site.symbol}"),
+            file=escape_xml(site.path),
             line=str(site.line),
             time="0",
         )
-        message = xml_text(site.message)
+        message = escape_xml(site.message)
         if site.state is State.MANUAL or site.status is Status.TODO:
             failure = ElementTree.SubElement(case, "failure", type=site.state, message=message)
             what = f"{site.code} {site.construct}: {site.message}"
-            failure.text = xml_text(f"{site.position}: {what}")
+            failure.text = escape_xml(f"{site.position}: {what}")
         elif site.state is State.KEPT:
             ElementTree.SubElement(case, "skipped", message=message)
         elif site.state is State.REVIEW:
@@ -68,26 +68,26 @@ def _mention(suite: Element, mention: Mention, *, source: bool) -> None:
     case = ElementTree.SubElement(
         suite,
         "testcase",
-        classname=xml_text(mention.path),
-        name=xml_text(f"{mention.path}:{mention.line}"),
-        file=xml_text(mention.path),
+        classname=escape_xml(mention.path),
+        name=escape_xml(f"{mention.path}:{mention.line}"),
+        file=escape_xml(mention.path),
         line=str(mention.line),
         time="0",
     )
     said = "no rule explains this mention of a backend"
     error = ElementTree.SubElement(case, "error", type="unaccounted", message=said)
-    error.text = xml_text(mention.text) if source else said
+    error.text = escape_xml(mention.text) if source else said
 
 
-def document(suites: Element) -> str:
+def finish_document(suites: Element) -> str:
     """Return the text of a document, counted and with a newline at its end."""
-    count(suites)
+    set_counts(suites)
     ElementTree.indent(suites, " ")
     text = ElementTree.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def count(suite: Element, seconds: float = 0) -> None:
+def set_counts(suite: Element, seconds: float = 0) -> None:
     """Give a suite, or all suites, its numbers."""
     suite.set("tests", str(len(list(suite.iter("testcase")))))
     for name, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -95,6 +95,6 @@ def count(suite: Element, seconds: float = 0) -> None:
     suite.set("time", f"{seconds:.3f}".rstrip("0").rstrip("."))
 
 
-def xml_text(text: str) -> str:
+def escape_xml(text: str) -> str:
     """Return text that XML 1.0 can hold: section 2.2 leaves out most control characters."""
     return re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

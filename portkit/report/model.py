@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying.differences import outdated
-from portkit.copying.patches import REPAIR
-from portkit.lang.packed import in_turn
-from portkit.lang.shell import argument
-from portkit.lang.value import Value
+from portkit.port.drift import list_outdated_files
+from portkit.port.item_patches import REPAIR
 from portkit.report.additions import Additions, find_additions
-from portkit.tree.finding import Applicability, Status, identified
+from portkit.syntax.compressed_source import release_in_turn
+from portkit.syntax.shell import quote_tree_argument
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Status, identify_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.lang.source import Source
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
+    from portkit.engine.scan import Scan
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding
 
 
 class State(StrEnum):
@@ -68,7 +68,7 @@ class ReportedSite(Value, frozen=True):
     Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
     construct, ``end_column`` the column after its last character, as in rustc's diagnostics.
     A file that portkit adds, or could not read, stands at line 1, column 1. ``detail`` may hold the
-    tree's own text; ``reason`` is the message without figures of this tree; ``looked_at`` says
+    tree's own text; ``reason`` is the message without figures of this tree; ``scan_file`` says
     whether a person has accepted the place, which then asks for nothing more.
     """
 
@@ -106,7 +106,7 @@ class ReportedSite(Value, frozen=True):
     @property
     def state(self) -> State:
         """What the place asks of a person."""
-        return state_of(self.applicability, self.status)
+        return find_state(self.applicability, self.status)
 
 
 class Mention(Value, frozen=True):
@@ -174,7 +174,7 @@ class Report(Value, frozen=True):
     @property
     def tree(self) -> str:
         """What stands behind a command that is to look at the tree as this did."""
-        return argument(self.root) + self.asked
+        return quote_tree_argument(self.root) + self.asked
 
     @property
     def title(self) -> str:
@@ -192,7 +192,7 @@ class Report(Value, frozen=True):
             for site in self.sites
         )
 
-    def by_crate(self) -> Mapping[str, tuple[ReportedSite, ...]]:
+    def group_by_crate(self) -> Mapping[str, tuple[ReportedSite, ...]]:
         """Return the sites of each crate that has any, by the crate's path, sorted.
 
         A site outside every crate, such as one in the root manifest, stands under ``.``.
@@ -208,7 +208,7 @@ class Report(Value, frozen=True):
         return max(inside, key=len, default=".")
 
 
-def report(
+def make_report(
     scan: Scan, root: str, *, partial: bool = False, obstacle: str = "", asked: str = ""
 ) -> Report:
     """Make the report of a scan.
@@ -222,13 +222,13 @@ def report(
     """
     job = scan.job
     sources = job.workspace.sources
-    unseen = unseen_kernels(scan)
+    unseen = count_unseen_kernels(scan)
     kernels = job.codebase.kernels
     todo = {f.path for f in scan.findings if f.status is Status.TODO}
-    files = in_turn(sources.get(f.path) for f in scan.findings)
+    files = release_in_turn(sources.get(f.path) for f in scan.findings)
     sites = [
-        site_of(f, source, identity)
-        for (identity, f), source in zip(identified(scan.findings), files, strict=True)
+        locate_finding(f, source, identity)
+        for (identity, f), source in zip(identify_findings(scan.findings), files, strict=True)
     ]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
@@ -247,7 +247,7 @@ def report(
         unseen=unseen,
         untaken=unseen if kernels is not None and kernels.name in todo else 0,
         shared=kernels is not None and kernels.form == "shared",
-        outdated=outdated(scan.findings),
+        outdated=list_outdated_files(scan.findings),
         directory=job.codebase.directory,
         asked=asked,
         folder=job.workspace.root.resolve().name,
@@ -255,7 +255,7 @@ def report(
     )
 
 
-def as_ported(before: Report) -> Report:
+def mark_ported(before: Report) -> Report:
     """Return the report of a tree after all that was to do is written."""
     after = {True: Status.NONE, False: Status.PORTED}
     sites = tuple(
@@ -265,7 +265,7 @@ def as_ported(before: Report) -> Report:
     return replace(before, sites=sites)
 
 
-def state_of(applicability: Applicability, status: Status) -> State:
+def find_state(applicability: Applicability, status: Status) -> State:
     """Return the state of a place."""
     if applicability in (Applicability.MANUAL, Applicability.REVIEW):
         return State(applicability.value)
@@ -274,32 +274,32 @@ def state_of(applicability: Applicability, status: Status) -> State:
     return State.MECHANICAL if status is Status.TODO else State.PORTED
 
 
-def places(sites: Sequence[ReportedSite]) -> str:
+def count_places(sites: Sequence[ReportedSite]) -> str:
     """Return how many places these are, in words; those in the sources of kernels stand apart."""
     inside = sum(site.in_kernels for site in sites)
-    found = counted_noun(len(sites) - inside, "place")
+    found = count_noun(len(sites) - inside, "place")
     return f"{found}, and {inside} in the sources of kernels" if inside else found
 
 
-def counted_noun(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     """Return a number and what it counts, such as ``1 place`` or ``2 places``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def by_state(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
+def count_states(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
     """Return how many sites are in each state; every state is there, in its order."""
     counts = Counter(site.state for site in sites)
     return {state: counts[state] for state in State}
 
 
-def other_reviews(report: Report) -> tuple[int, int]:
+def count_other_reviews(report: Report) -> tuple[int, int]:
     """Return how many places for review are fixed in copies, and how many are left as they are."""
     asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
     fixed = sum(site.code == REPAIR for site in asked)
     return fixed, len(asked) - fixed
 
 
-def what_apply_writes(report: Report, *, others: bool = True) -> str:
+def describe_writes(report: Report, *, others: bool = True) -> str:
     """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``.
 
     Args:
@@ -309,27 +309,29 @@ def what_apply_writes(report: Report, *, others: bool = True) -> str:
     if report.obstacle:
         return "cannot write them"
     todo = [site for site in report.sites if site.status is Status.TODO]
-    counts = by_state(todo)
+    counts = count_states(todo)
     kinds = [
         f"{counts[state]} {words}"
         for state, words in ((State.MECHANICAL, "mechanical"), (State.REVIEW, "for review"))
         if counts[state]
     ]
-    fixed, bare = other_reviews(report) if others else (0, 0)
+    fixed, bare = count_other_reviews(report) if others else (0, 0)
     asking = f"; nothing is written at the other {bare} for review" if bare else ""
     if fixed:
-        asking = (
-            f"; of the other {fixed + bare} for review {fixed} {_are(fixed)} fixed in the copies"
+        verb = _choose_verb(fixed)
+        asking = f"; of the other {fixed + bare} for review {fixed} {verb} fixed in the copies"
+        asking += (
+            f" and {bare} {_choose_verb(bare)} left as {'it is' if bare == 1 else 'they are'}"
+            * bool(bare)
         )
-        asking += f" and {bare} {_are(bare)} left as {'it is' if bare == 1 else 'they are'}" * bool(
-            bare
-        )
-    text = f"writes {places(todo)}" + (f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else "")
+    text = f"writes {count_places(todo)}" + (
+        f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else ""
+    )
     if errors := sum(site.is_left_out for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"
         text += f", {errors} of them {arms} with an error where it is left out,"
     if report.untaken:
-        sources = f"{counted_noun(report.untaken, 'source')} of kernels"
+        sources = f"{count_noun(report.untaken, 'source')} of kernels"
         stand = "it stands" if report.untaken == 1 else "they stand"
         text += (
             f" and has {sources} compiled as {stand}"
@@ -339,11 +341,11 @@ def what_apply_writes(report: Report, *, others: bool = True) -> str:
     return text
 
 
-def _are(number: int) -> str:
+def _choose_verb(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def unseen_kernels(scan: Scan) -> int:
+def count_unseen_kernels(scan: Scan) -> int:
     """Return how many sources of kernels were not looked into."""
     from portkit.hipify.paths import is_cuda
 
@@ -355,14 +357,14 @@ def unseen_kernels(scan: Scan) -> int:
     )
 
 
-def counted(sites: Iterable[ReportedSite], key: Callable[[ReportedSite], str]) -> dict[str, int]:
+def count_by(sites: Iterable[ReportedSite], key: Callable[[ReportedSite], str]) -> dict[str, int]:
     """Return how many sites share each key, sorted by key."""
     return dict(sorted(Counter(map(key, sites)).items()))
 
 
-def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedSite:
+def locate_finding(finding: Finding, source: SourceFile | None, identity: str) -> ReportedSite:
     """Return a finding where a reader looks for it; ``source`` is its file as it stood."""
-    line, column, end_line, end_column = _extent(finding, source)
+    line, column, end_line, end_column = _find_extent(finding, source)
     return ReportedSite(
         path=finding.path,
         line=line,
@@ -382,18 +384,18 @@ def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedS
     )
 
 
-def _extent(finding: Finding, source: Source | None) -> tuple[int, int, int, int]:
+def _find_extent(finding: Finding, source: SourceFile | None) -> tuple[int, int, int, int]:
     span = finding.span
     if finding.line:
         return finding.line, 1, finding.line, 1
     if source is None or span.start >= span.end or span.end > len(source.data):
         return 1, 1, 1, 1
-    line, column = _position(source, span.start)
-    end_line, end_column = _position(source, span.end - 1)
+    line, column = _find_position(source, span.start)
+    end_line, end_column = _find_position(source, span.end - 1)
     return line, column, end_line, end_column + 1
 
 
-def _position(source: Source, offset: int) -> tuple[int, int]:
+def _find_position(source: SourceFile, offset: int) -> tuple[int, int]:
     line, column = source.position(offset)
     # An offset may lie inside a character: its first byte counts.
     text = source.data[offset + 1 - column : offset + 1].decode(errors="ignore")

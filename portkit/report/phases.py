@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from portkit.codebases.directory import Directory
-from portkit.profile.entries import Text
-from portkit.profile.settings import Code
+from portkit.profiles.entries import Text
+from portkit.profiles.settings import Code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ class PhasesFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     phase: Annotated[tuple[Phase, ...], Meta(min_length=1)]
 
 
-def phases(directory: Directory | None) -> tuple[Phase, ...]:
+def load_phases(directory: Directory | None) -> tuple[Phase, ...]:
     """Return the phases of a codebase, in the order of the work.
 
     Args:
@@ -65,7 +65,7 @@ def phases(directory: Directory | None) -> tuple[Phase, ...]:
     return own.typed(FILE, PhasesFile).phase
 
 
-def phase_of(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
+def find_phase(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
     """Return the phase that a place belongs to, or none where no pattern fits.
 
     A phase that names the place's code counts before any pattern; of the patterns that fit, the

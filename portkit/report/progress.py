@@ -26,7 +26,7 @@ _ERASE: Final = "\r\x1b[K"
 
 
 @contextmanager
-def waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
+def show_waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
     """Say what is being done while it is done.
 
     Args:
@@ -34,7 +34,7 @@ def waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
         stream: the terminal; standard error by default. Nothing is said where it is none.
     """
     out = stream or sys.stderr
-    if not _may_say(out):
+    if not _is_shown(out):
         yield
         return
     started, descriptor, said = time.monotonic(), out.fileno(), False
@@ -58,7 +58,7 @@ def waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
                 os.write(descriptor, _ERASE.encode())
 
 
-def _may_say(stream: TextIO) -> bool:
+def _is_shown(stream: TextIO) -> bool:
     # Python runs the handlers of signals in its main thread.
     return (
         stream.isatty()

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from portkit import __version__
+from portkit.engine.rule_pages import list_all_pages
 from portkit.report.model import State
-from portkit.report.terminal import shortened
-from portkit.scan.codes import every_page
+from portkit.report.terminal import shorten_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from portkit.engine.rule_pages import RulePage
     from portkit.report.model import Mention, Report, ReportedSite
-    from portkit.scan.codes import Page
 
 UNACCOUNTED: Final = "unaccounted"
 """The identity of the rule about mentions that no rule explains."""
@@ -36,7 +36,7 @@ LEVELS: Final[Mapping[State, str]] = {
 """How pressing a state is that asks something of somebody (the standard, section 3.27.10)."""
 
 
-def sarif(report: Report, *, source: bool = True) -> str:
+def render_sarif(report: Report, *, source: bool = True) -> str:
     """Return the log, with a newline at its end.
 
     Args:
@@ -44,13 +44,13 @@ def sarif(report: Report, *, source: bool = True) -> str:
         source: whether lines of the tree's own text are part of it.
     """
     sites = [site for site in report.sites if site.state in LEVELS]
-    known = {page.code: page for page in every_page(report.directory)}
+    known = {page.code: page for page in list_all_pages(report.directory)}
     codes = sorted({site.code for site in sites})
-    rules = [_rule(known[code]) for code in codes]
-    results = [_result(site, codes.index(site.code)) for site in sites]
+    rules = [_build_rule(known[code]) for code in codes]
+    results = [_build_result(site, codes.index(site.code)) for site in sites]
     if report.unaccounted:
-        rules.append(_unaccounted_rule())
-        results += [_unaccounted(m, len(codes), source=source) for m in report.unaccounted]
+        rules.append(_build_unaccounted_rule())
+        results += [_build_unaccounted(m, len(codes), source=source) for m in report.unaccounted]
     run = {
         "tool": {
             "driver": {
@@ -73,28 +73,28 @@ def sarif(report: Report, *, source: bool = True) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def _rule(page: Page) -> dict[str, Any]:
+def _build_rule(page: RulePage) -> dict[str, Any]:
     title = page.title.replace("``", "`")
-    return _described(page.code, page.name, title, page.whole)
+    return _describe_rule(page.code, page.name, title, page.whole)
 
 
-def _unaccounted_rule() -> dict[str, Any]:
+def _build_unaccounted_rule() -> dict[str, Any]:
     text = "A mention of a backend that no rule explains."
-    return _described(UNACCOUNTED, UNACCOUNTED, text, text)
+    return _describe_rule(UNACCOUNTED, UNACCOUNTED, text, text)
 
 
-def _described(identity: str, name: str, title: str, text: str) -> dict[str, Any]:
+def _describe_rule(identity: str, name: str, title: str, text: str) -> dict[str, Any]:
     """Return a rule with all that GitHub asks for, within its limits."""
     return {
         "id": identity,
         "name": "".join(word.capitalize() for word in name.split("_")),
-        "shortDescription": {"text": shortened(title, _LONGEST)},
-        "fullDescription": {"text": shortened(text, _LONGEST)},
+        "shortDescription": {"text": shorten_text(title, _LONGEST)},
+        "fullDescription": {"text": shorten_text(text, _LONGEST)},
         "help": {"text": text, "markdown": text},
     }
 
 
-def _result(site: ReportedSite, index: int) -> dict[str, Any]:
+def _build_result(site: ReportedSite, index: int) -> dict[str, Any]:
     return {
         "ruleId": site.code,
         "ruleIndex": index,
@@ -103,7 +103,7 @@ def _result(site: ReportedSite, index: int) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": _artifact(site.path),
+                    "artifactLocation": _build_artifact(site.path),
                     "region": {
                         "startLine": site.line,
                         "startColumn": site.column,
@@ -122,10 +122,10 @@ def _result(site: ReportedSite, index: int) -> dict[str, Any]:
     }
 
 
-def _unaccounted(mention: Mention, index: int, *, source: bool) -> dict[str, Any]:
+def _build_unaccounted(mention: Mention, index: int, *, source: bool) -> dict[str, Any]:
     text = f": {mention.text}" if source and mention.text else ""
     region = {"startLine": mention.line}
-    place = {"artifactLocation": _artifact(mention.path), "region": region}
+    place = {"artifactLocation": _build_artifact(mention.path), "region": region}
     return {
         "ruleId": UNACCOUNTED,
         "ruleIndex": index,
@@ -135,6 +135,6 @@ def _unaccounted(mention: Mention, index: int, *, source: bool) -> dict[str, Any
     }
 
 
-def _artifact(path: str) -> dict[str, str]:
+def _build_artifact(path: str) -> dict[str, str]:
     # A file's name need not be Unicode; it is quoted as its bytes.
     return {"uri": quote(path.encode(errors="surrogateescape")), "uriBaseId": _ROOT}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from portkit.report.model import ReportedSite, by_state, counted
+from portkit.report.model import ReportedSite, count_by, count_states
 
 if TYPE_CHECKING:
     from portkit.report.model import Report
@@ -18,17 +18,17 @@ _FIELDS: Final = tuple(
 )
 
 
-def scan_json(report: Report, *, source: bool = True) -> str:
+def render_scan_json(report: Report, *, source: bool = True) -> str:
     """Return the document as text, with a newline at its end.
 
     Args:
         report: what to write.
         source: whether lines of the tree's own text are part of it.
     """
-    return json.dumps(document(report, source=source), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(build_document(report, source=source), indent=1, ensure_ascii=False) + "\n"
 
 
-def document(report: Report, *, source: bool = True) -> dict[str, Any]:
+def build_document(report: Report, *, source: bool = True) -> dict[str, Any]:
     """Return the document.
 
     Args:
@@ -53,11 +53,11 @@ def document(report: Report, *, source: bool = True) -> dict[str, Any]:
             | ({"text": mention.text} if source else {})
             for mention in report.unaccounted
         ],
-        "summary": summary(report),
+        "summary": build_summary(report),
     }
 
 
-def summary(report: Report) -> dict[str, Any]:
+def build_summary(report: Report) -> dict[str, Any]:
     """Return the figures of a report."""
     looked_at = sum(site.looked_at for site in report.sites)
     return {
@@ -67,14 +67,14 @@ def summary(report: Report) -> dict[str, Any]:
         "files": report.files,
         "sites": len(report.sites),
         "unaccounted": len(report.unaccounted),
-        "applicability": counted(report.sites, lambda site: site.applicability.value),
-        "status": counted(report.sites, lambda site: site.status.value),
-        "states": dict(by_state(report.sites)),
+        "applicability": count_by(report.sites, lambda site: site.applicability.value),
+        "status": count_by(report.sites, lambda site: site.status.value),
+        "states": dict(count_states(report.sites)),
         **({"looked_at": looked_at} if looked_at else {}),
-        "codes": counted(report.sites, lambda site: site.code),
-        "crates": {path: _tally(sites) for path, sites in report.by_crate().items()},
+        "codes": count_by(report.sites, lambda site: site.code),
+        "crates": {path: _count_values(sites) for path, sites in report.group_by_crate().items()},
     }
 
 
-def _tally(sites: tuple[ReportedSite, ...]) -> dict[str, int]:
-    return {"sites": len(sites), **counted(sites, lambda site: site.status.value)}
+def _count_values(sites: tuple[ReportedSite, ...]) -> dict[str, int]:
+    return {"sites": len(sites), **count_by(sites, lambda site: site.status.value)}

@@ -2,8 +2,8 @@
 
 Each state between is planned from the tree before the port with the places of the phases so far, so
 that the last is what one run writes, byte for byte. What a place needs comes with it
-(`portkit.report.needs`), and a ``match`` whose arm follows later answers with an error until then
-(`portkit.scan.partial`).
+(`portkit.report.edit_dependencies`), and a ``match`` whose arm follows later errs until then
+(`portkit.engine.partial_ports`).
 """
 
 from __future__ import annotations
@@ -13,23 +13,28 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.lang.value import Value
-from portkit.report.model import site_of
-from portkit.report.needs import MANIFEST, Written, needs, placed
-from portkit.report.phases import phase_of, phases
+from portkit.engine.partial_ports import add_error_arms, check_variants
+from portkit.engine.plan import build_plan
+from portkit.report.edit_dependencies import (
+    MANIFEST,
+    WrittenFinding,
+    assign_phases,
+    find_dependencies,
+)
+from portkit.report.model import locate_finding
+from portkit.report.phases import find_phase, load_phases
 from portkit.rules.added_file import CODE as ADDED
-from portkit.scan.partial import check_variants, with_errors
-from portkit.scan.plan import plan
-from portkit.tree.finding import Status, identified
-from portkit.write.change import Change
+from portkit.syntax.value import Value
+from portkit.transaction.change import Change
+from portkit.workspace.finding import Status, identify_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from portkit.engine.scan import Scan
     from portkit.report.model import ReportedSite
     from portkit.report.phases import Phase
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding, NewFile
+    from portkit.workspace.finding import Finding, NewFile
 
 LATER: Final = "a later commit of this series writes it"
 _PACKAGE: Final = re.compile(r'^name\s*=\s*"([\w-]+)"', re.MULTILINE)
@@ -65,7 +70,7 @@ class Series(Value, frozen=True):
     unformatted: tuple[str, ...]
 
 
-def series(whole: Scan, *, rustfmt: bool = True) -> Series:
+def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
     """Return a port in parts.
 
     Args:
@@ -76,14 +81,18 @@ def series(whole: Scan, *, rustfmt: bool = True) -> Series:
         PlanError: a part could not be written alone; a defect of portkit or of a profile.
         ToolError: rustfmt is missing.
     """
-    whole = replace(whole, findings=tuple(map(_once, whole.findings)))
-    order = (*phases(whole.job.codebase.directory), None)
-    sites = [_site(whole, f, identity) for identity, f in identified(whole.findings)]
+    whole = replace(whole, findings=tuple(map(_cache_files, whole.findings)))
+    order = (*load_phases(whole.job.codebase.directory), None)
+    sites = [
+        _locate_finding(whole, f, identity) for identity, f in identify_findings(whole.findings)
+    ]
     todo = [n for n, f in enumerate(whole.findings) if f.status is Status.TODO]
-    own = [order.index(phase_of(sites[n], filter(None, order))) for n in todo]
-    written = [_written(whole, whole.findings[n]) for n in todo]
-    needed = needs(written, _words(whole), whole.job.vendor.variant, _packages(whole))
-    turn = dict(zip(todo, placed(written, needed, own), strict=True))
+    own = [order.index(find_phase(sites[n], filter(None, order))) for n in todo]
+    written = [_describe_finding(whole, whole.findings[n]) for n in todo]
+    needed = find_dependencies(
+        written, _list_words(whole), whole.job.vendor.variant, _list_packages(whole)
+    )
+    turn = dict(zip(todo, assign_phases(written, needed, own), strict=True))
 
     parts: list[Part] = []
     state: dict[str, Change] = {}
@@ -96,15 +105,15 @@ def series(whole: Scan, *, rustfmt: bool = True) -> Series:
         kept = tuple(f for n, f in enumerate(whole.findings) if turn.get(n, 0) <= number)
         some = replace(whole, findings=kept)
         check_variants(whole, some)
-        some = with_errors(whole, some, LATER)
-        now = _by_path(some.findings)
+        some = add_error_arms(whole, some, LATER)
+        now = _group_by_path(some.findings)
         moved = {path for path in now if now[path] != before.get(path)}
-        planned = plan(
+        planned = build_plan(
             replace(some, findings=tuple(f for f in some.findings if f.path in moved)),
             rustfmt=rustfmt,
         )
         unformatted = {p for p in unformatted if p not in moved} | {*planned.unformatted}
-        changes = [_since(state.get(c.path), c) for c in planned.changes]
+        changes = [_find_changes(state.get(c.path), c) for c in planned.changes]
         state |= {change.path: change for change in planned.changes}
         before = now
         if changes := [c for c in changes if c.before != c.after]:
@@ -113,7 +122,7 @@ def series(whole: Scan, *, rustfmt: bool = True) -> Series:
                 Part(
                     phase,
                     tuple(sites[n] for n in chosen),
-                    tuple(_site(whole, f, "") for f in errors),
+                    tuple(_locate_finding(whole, f, "") for f in errors),
                     tuple(changes),
                 )
             )
@@ -121,7 +130,7 @@ def series(whole: Scan, *, rustfmt: bool = True) -> Series:
     return Series(tuple(parts), tuple(changes), tuple(sorted(unformatted)))
 
 
-def _once(finding: Finding) -> Finding:
+def _cache_files(finding: Finding) -> Finding:
     """Return a finding whose files are made once, however often they are asked for."""
     made: list[tuple[NewFile, ...]] = []
 
@@ -133,11 +142,11 @@ def _once(finding: Finding) -> Finding:
     return replace(finding, files=files) if finding.status is Status.TODO else finding
 
 
-def _site(whole: Scan, finding: Finding, identity: str) -> ReportedSite:
-    return site_of(finding, whole.job.workspace.sources.get(finding.path), identity)
+def _locate_finding(whole: Scan, finding: Finding, identity: str) -> ReportedSite:
+    return locate_finding(finding, whole.job.workspace.sources.get(finding.path), identity)
 
 
-def _written(whole: Scan, finding: Finding) -> Written:
+def _describe_finding(whole: Scan, finding: Finding) -> WrittenFinding:
     workspace = whole.job.workspace
     is_crate = finding.code == ADDED and finding.construct == "new crate"
     files = {file.path: file.text for file in finding.files()}
@@ -148,7 +157,7 @@ def _written(whole: Scan, finding: Finding) -> Written:
         named = _PACKAGE.search(files.get(manifest, ""))
         name = named[1] if named else finding.path.rpartition("/")[2]
     crate = workspace.crate_of(next(iter(files), finding.path))
-    return Written(
+    return WrittenFinding(
         code=finding.code,
         path=finding.path,
         symbol=finding.symbol,
@@ -159,17 +168,17 @@ def _written(whole: Scan, finding: Finding) -> Written:
     )
 
 
-def _words(whole: Scan) -> frozenset[str]:
+def _list_words(whole: Scan) -> frozenset[str]:
     sources = whole.job.workspace.sources.values()
     words = {word for source in sources for word in re.findall(rb"\w+", source.data)}
     return frozenset(word.decode(errors="replace") for word in words)
 
 
-def _packages(whole: Scan) -> Mapping[str, str]:
+def _list_packages(whole: Scan) -> Mapping[str, str]:
     return {crate.name: crate.directory for crate in whole.job.workspace.crates}
 
 
-def _by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
+def _group_by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
     grouped: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.status is Status.TODO:
@@ -177,5 +186,5 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
     return {path: tuple(found) for path, found in grouped.items()}
 
 
-def _since(last: Change | None, change: Change) -> Change:
+def _find_changes(last: Change | None, change: Change) -> Change:
     return change if last is None else Change(change.path, last.after, change.after)

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying.analog import copy_with
-from portkit.copying.patches import ADJUST, REPAIR, hits_in
-from portkit.lang.packed import in_turn
-from portkit.tree.finding import Applicability, Status, identified
+from portkit.port.copy_item import copy_with
+from portkit.port.item_patches import ADJUST, REPAIR, find_patch_matches
+from portkit.syntax.compressed_source import release_in_turn
+from portkit.workspace.finding import Applicability, Status, identify_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from portkit.lang.source import Source
-    from portkit.scan.scan import Scan
-    from portkit.site.context import Job
-    from portkit.tree.finding import Finding, NewFile
+    from portkit.context.port_job import PortJob
+    from portkit.engine.scan import Scan
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding, NewFile
 
 CONTEXT: Final = 3
 """How many lines stand around a change."""
@@ -57,22 +57,22 @@ class Hunk:
     left_out: int = 0
 
 
-def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
+def build_snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
     """Return what there is to show, by the place's identity; places without any text are left out.
 
     A file that is left alone as a whole is not shown.
     """
     sources = scan.job.workspace.sources
-    files = in_turn(sources.get(finding.path) for finding in scan.findings)
+    files = release_in_turn(sources.get(finding.path) for finding in scan.findings)
     found = {
-        identity: shown(scan.job, finding, source)
-        for (identity, finding), source in zip(identified(scan.findings), files, strict=True)
+        identity: build_site_snippets(scan.job, finding, source)
+        for (identity, finding), source in zip(identify_findings(scan.findings), files, strict=True)
     }
     return {identity: hunks for identity, hunks in found.items() if hunks}
 
 
-def shown(
-    job: Job, finding: Finding, source: Source | None, longest: int = LONGEST
+def build_site_snippets(
+    job: PortJob, finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> tuple[Hunk, ...]:
     """Return what there is to show of one place: what a copy has there, else as ``hunks`` does.
 
@@ -84,15 +84,17 @@ def shown(
     """
     if source is not None:
         elsewhere = (
-            *_repaired(job, finding, source, longest),
-            *_patched(job, finding, source, longest),
+            *_show_repairs(job, finding, source, longest),
+            *_show_kernel_patches(job, finding, source, longest),
         )
         if elsewhere:
             return elsewhere
-    return tuple(hunks(finding, source, longest))
+    return tuple(build_hunks(finding, source, longest))
 
 
-def _patched(job: Job, finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
+def _show_kernel_patches(
+    job: PortJob, finding: Finding, source: SourceFile, longest: int
+) -> Iterator[Hunk]:
     """Yield how the source of a kernel is patched before it is translated."""
     made = job.translated.get(finding.path)
     if made is None or finding.applicability is not Applicability.REVIEW:
@@ -102,26 +104,35 @@ def _patched(job: Job, finding: Finding, source: Source, longest: int) -> Iterat
     edits = next((f.edits for f in made.findings if (f.code, f.span) == at), ())
     if edits:
         patched = replace(finding, edits=edits)
-        yield from _edited(patched, source, longest, f"{source.path}, as it is translated")
+        yield from _show_edits(patched, source, longest, f"{source.path}, as it is translated")
 
 
-def _repaired(job: Job, finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
+def _show_repairs(
+    job: PortJob, finding: Finding, source: SourceFile, longest: int
+) -> Iterator[Hunk]:
     """Yield how a copy differs from the CUDA side's item under other names alone."""
     if finding.code not in (REPAIR, ADJUST):
         return
     start, end = finding.span.start, finding.span.end
     hits = [
-        h for h in hits_in(job, source, start, end) if job.codebase.key(h.patch) == finding.entry
+        h
+        for h in find_patch_matches(job, source, start, end)
+        if job.codebase.key(h.patch) == finding.entry
     ]
     copy = job.rename(source.text(start, end))
     right = copy_with(job, source, start, end, hits)
     if right != copy:
         first, _ = source.position(start)
-        paths = f"{source.path}, renamed alone", job.learnt.analogs.get(source.path, source.path)
-        yield from _compared(_lines(copy), _lines(right), first, paths, longest)
+        paths = (
+            f"{source.path}, renamed alone",
+            job.tree_facts.copied_files.get(source.path, source.path),
+        )
+        yield from _compare_texts(_split_lines(copy), _split_lines(right), first, paths, longest)
 
 
-def hunks(finding: Finding, source: Source | None, longest: int = LONGEST) -> Iterator[Hunk]:
+def build_hunks(
+    finding: Finding, source: SourceFile | None, longest: int = LONGEST
+) -> Iterator[Hunk]:
     """Yield what there is to show of one place.
 
     Args:
@@ -133,35 +144,37 @@ def hunks(finding: Finding, source: Source | None, longest: int = LONGEST) -> It
         copied, *added = finding.files() or (None,)
         if copied is not None:
             yield from (
-                _copy(copied, source, longest)
+                _show_copy(copied, source, longest)
                 if source is not None
-                else (_new_file(copied, longest),)
+                else (_show_new_file(copied, longest),)
             )
-        yield from (_new_file(file, longest) for file in added if file is not None)
+        yield from (_show_new_file(file, longest) for file in added if file is not None)
     if source is None:
         return
     if finding.edits:
-        yield from _edited(finding, source, longest)
+        yield from _show_edits(finding, source, longest)
     elif finding.status is not Status.TODO and not _is_whole(finding, source):
         first, _ = source.position(finding.span.start)
         last, _ = source.position(max(finding.span.end - 1, finding.span.start))
         start = max(first - CONTEXT, 1)
-        end = max(last + CONTEXT, _decided_until(source, finding))
-        text = _text(source, start, min(end, len(source.line_starts)))
+        end = max(last + CONTEXT, _find_last_decided_line(source, finding))
+        text = _decode_text(source, start, min(end, len(source.line_starts)))
         lines = (f"{' ='[first <= n <= last]}{line}" for n, line in enumerate(text, start))
-        yield _cut(Hunk(source.path, "", start, tuple(lines)), longest)
+        yield _shorten_hunk(Hunk(source.path, "", start, tuple(lines)), longest)
 
 
-def _is_whole(finding: Finding, source: Source) -> bool:
+def _is_whole(finding: Finding, source: SourceFile) -> bool:
     return finding.span.start == 0 and finding.span.end >= len(source.data)
 
 
-def _edited(finding: Finding, source: Source, longest: int, written: str = "") -> Iterator[Hunk]:
+def _show_edits(
+    finding: Finding, source: SourceFile, longest: int, written: str = ""
+) -> Iterator[Hunk]:
     """Yield the changes in the lines that they touch; ``written`` says to where, if elsewhere."""
     edits = sorted(finding.edits)
     first, _ = source.position(min(finding.span.start, edits[0].start))
     last, _ = source.position(max(finding.span.end, *(edit.end for edit in edits)))
-    branches = _decided_until(source, finding)
+    branches = _find_last_decided_line(source, finding)
     first = max(first - CONTEXT, 1)
     last = min(max(last + CONTEXT, branches), len(source.line_starts))
     start = at = source.line_starts[first - 1]
@@ -173,11 +186,11 @@ def _edited(finding: Finding, source: Source, longest: int, written: str = "") -
     after = "".join([*parts, source.text(at, end)])
     before = source.text(start, end)
     paths = source.path, written or source.path
-    found = _lines(before), _lines(after)
-    yield from _compared(*found, first, paths, longest, to_end=bool(branches))
+    found = _split_lines(before), _split_lines(after)
+    yield from _compare_texts(*found, first, paths, longest, to_end=bool(branches))
 
 
-def _decided_until(source: Source, finding: Finding) -> int:
+def _find_last_decided_line(source: SourceFile, finding: Finding) -> int:
     """Return the last line that shows what a condition decides; 0 where the place is in none.
 
     Which branch ROCm takes is seen in them alone: often it is the ``else`` far below. The arms of a
@@ -199,18 +212,18 @@ def _decided_until(source: Source, finding: Finding) -> int:
     return 0
 
 
-def _copy(file: NewFile, source: Source, longest: int) -> Iterator[Hunk]:
+def _show_copy(file: NewFile, source: SourceFile, longest: int) -> Iterator[Hunk]:
     """Yield where a copy differs from what it is copied from."""
-    before = _lines(source.text(0, len(source.data)))
-    yield from _compared(before, _lines(file.text), 1, (source.path, file.path), longest)
+    before = _split_lines(source.text(0, len(source.data)))
+    yield from _compare_texts(before, _split_lines(file.text), 1, (source.path, file.path), longest)
 
 
-def _new_file(file: NewFile, longest: int) -> Hunk:
-    lines = tuple(f"+{line}" for line in _lines(file.text))
-    return _cut(Hunk("", file.path, 1, lines), longest)
+def _show_new_file(file: NewFile, longest: int) -> Hunk:
+    lines = tuple(f"+{line}" for line in _split_lines(file.text))
+    return _shorten_hunk(Hunk("", file.path, 1, lines), longest)
 
 
-def _compared(
+def _compare_texts(
     before: Sequence[str],
     after: Sequence[str],
     first: int,
@@ -232,7 +245,7 @@ def _compared(
             else:
                 lines += [f"-{line}" for line in before[i1:i2]]
                 lines += [f"+{line}" for line in after[j1:j2]]
-        hunk = _cut(Hunk(*paths, first + group[0][1], tuple(lines)), room)
+        hunk = _shorten_hunk(Hunk(*paths, first + group[0][1], tuple(lines)), room)
         room -= len(hunk.lines)
         if room <= 0 and number < len(groups):
             rest = sum(max(g[-1][2] - g[0][1], g[-1][4] - g[0][3]) for g in groups[number:])
@@ -241,19 +254,19 @@ def _compared(
         yield hunk
 
 
-def _cut(hunk: Hunk, room: int) -> Hunk:
+def _shorten_hunk(hunk: Hunk, room: int) -> Hunk:
     left_out = len(hunk.lines) - room
     if left_out <= 0:
         return hunk
     return Hunk(hunk.before, hunk.after, hunk.line, tuple(islice(hunk.lines, room)), left_out)
 
 
-def _text(source: Source, first: int, last: int) -> list[str]:
+def _decode_text(source: SourceFile, first: int, last: int) -> list[str]:
     starts = source.line_starts
     end = starts[last] if last < len(starts) else len(source.data)
-    return _lines(source.text(starts[first - 1], end))
+    return _split_lines(source.text(starts[first - 1], end))
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Split at newlines alone: ``str.splitlines`` knows more line ends than a Rust compiler."""
     return text.removesuffix("\n").split("\n")

@@ -7,7 +7,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Final, TextIO
 
-from portkit.lang.value import Value
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ class Terminal(Value, frozen=True):
         return f"\x1b[{codes}m{text}\x1b[0m" if self.coloured and text else text
 
 
-def terminal(stream: TextIO) -> Terminal:
+def open_terminal(stream: TextIO) -> Terminal:
     """Return the terminal behind a stream.
 
     A stream that is none, such as a pipe, gets no colours and a fixed width, so that what is
@@ -87,7 +87,7 @@ def terminal(stream: TextIO) -> Terminal:
     return Terminal(width, not plain)
 
 
-def visible(text: str, *, styled: bool = False) -> str:
+def escape_controls(text: str, *, styled: bool = False) -> str:
     r"""Return a text in which a reader sees what would otherwise act on the terminal.
 
     A name or a line of somebody's tree may hold an escape sequence; it is shown as ``\x1b``.
@@ -98,40 +98,40 @@ def visible(text: str, *, styled: bool = False) -> str:
     """
     if styled and "\x1b" in text:
         pieces = zip(_STYLED.split(text), [*_STYLED.findall(text), ""], strict=True)
-        return "".join(visible(piece) + style for piece, style in pieces)
-    return _HIDDEN.sub(_escaped, text)
+        return "".join(escape_controls(piece) + style for piece, style in pieces)
+    return _HIDDEN.sub(_escape_character, text)
 
 
-def on_one_line(text: str) -> str:
+def escape_line(text: str) -> str:
     r"""Return a name as ``visible`` does, with tabs and line ends as ``\t`` and ``\n``."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _escaped(match: Match[str]) -> str:
+def _escape_character(match: Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def shortened(text: str, width: int) -> str:
+def shorten_text(text: str, width: int) -> str:
     """Return a text that is at most ``width`` columns wide, cut at its end where it is longer."""
     return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     """Return a text as lines that fit the width, each after the first with an indent.
 
     What the text begins with before its first word stays; a word that is wider than the line
     stands alone. A quoted name in a command is one word, with its blanks as they are.
     """
-    text = _COMMAND.sub(lambda command: _NAME.sub(_glued, command[0]), text)
-    return [line.replace(_GLUE, " ") for line in _wrapped(text, width, indent)]
+    text = _COMMAND.sub(lambda command: _NAME.sub(_glue_words, command[0]), text)
+    return [line.replace(_GLUE, " ") for line in _wrap_line(text, width, indent)]
 
 
-def _glued(name: Match[str]) -> str:
+def _glue_words(name: Match[str]) -> str:
     return name[0].replace(" ", _GLUE)
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
+def _wrap_line(text: str, width: int, indent: str) -> list[str]:
     first, *words = text.split() or [""]
     lines = [text[: text.find(first)] + first]
     for word in words:
@@ -142,17 +142,17 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
     return lines
 
 
-def reflowed(text: str, width: int) -> str:
+def reflow_text(text: str, width: int) -> str:
     """Return paragraphs with their lines as wide as may be; lists and code stay as they are."""
     parts = text.split("\n\n")
     plain = [not any(line[:1] in (" ", "-", "|") for line in part.split("\n")) for part in parts]
     return "\n\n".join(
-        "\n".join(wrapped(part, width)) if is_plain else part
+        "\n".join(wrap_text(part, width)) if is_plain else part
         for part, is_plain in zip(parts, plain, strict=True)
     )
 
 
-def located(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list[str]:
+def align_locations(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list[str]:
     """Return places and what stands there as aligned lines.
 
     A place is never cut, since editors and terminals link it: what stands at one that leaves no
@@ -163,19 +163,19 @@ def located(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list
         width: of the terminal, in columns.
         indent: what each line begins with.
     """
-    rows = [(on_one_line(place), on_one_line(what)) for place, what in rows]
+    rows = [(escape_line(place), escape_line(what)) for place, what in rows]
     room = width - len(indent) - _LEAST
     wide = max((len(place) for place, _ in rows if len(place) <= room), default=0)
     lines = []
     for place, what in rows:
         if len(place) <= room:
-            lines.append(shortened(f"{indent}{place.ljust(wide)}  {what}", width))
+            lines.append(shorten_text(f"{indent}{place.ljust(wide)}  {what}", width))
         else:
-            lines += [f"{indent}{place}", shortened(f"{indent}    {what}", width)]
+            lines += [f"{indent}{place}", shorten_text(f"{indent}    {what}", width)]
     return [line.rstrip() for line in lines]
 
 
-def columns(
+def align_columns(
     rows: Sequence[Sequence[str]], *, width: int, numbers: int = 0, indent: str = ""
 ) -> list[str]:
     """Return rows as aligned lines.
@@ -191,7 +191,7 @@ def columns(
     """
     if not rows:
         return []
-    rows = [[on_one_line(cell) for cell in row] for row in rows]
+    rows = [[escape_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     elastic = len(widths) - numbers - 1
     excess = sum(widths) + 2 * (len(widths) - 1) + len(indent) - width
@@ -199,7 +199,7 @@ def columns(
     lines = []
     for row in rows:
         cells = [
-            shortened(cell, wide).ljust(wide) if i <= elastic else cell.rjust(wide)
+            shorten_text(cell, wide).ljust(wide) if i <= elastic else cell.rjust(wide)
             for i, (cell, wide) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append(indent + "  ".join(cells).rstrip())

@@ -32,30 +32,30 @@ class Box:
         )
 
 
-def squarified(weights: Sequence[float], box: Box) -> list[Box]:
+def squarify(weights: Sequence[float], box: Box) -> list[Box]:
     """Return a box for each weight, in their order; together they fill ``box``.
 
     Args:
         weights: all above 0, the largest first, which gives the best shapes.
         box: what is filled.
     """
-    return list(_rows(weights, box))
+    return list(_build_rows(weights, box))
 
 
-def _rows(weights: Sequence[float], box: Box) -> Iterator[Box]:
+def _build_rows(weights: Sequence[float], box: Box) -> Iterator[Box]:
     start = 0
     while start < len(weights):
         left = sum(weights[start:])
         area = box.width * box.height / left
         side = min(box.width, box.height)
         end = start + 1
-        while end < len(weights) and _worst(weights[start : end + 1], area, side) <= _worst(
-            weights[start:end], area, side
-        ):
+        while end < len(weights) and _measure_worst(
+            weights[start : end + 1], area, side
+        ) <= _measure_worst(weights[start:end], area, side):
             end += 1
         row = weights[start:end]
         share = sum(row) / left
-        yield from _laid(row, box, share)
+        yield from _place_row(row, box, share)
         if box.width >= box.height:
             box = Box(box.x + box.width * share, box.y, box.width * (1 - share), box.height)
         else:
@@ -63,7 +63,7 @@ def _rows(weights: Sequence[float], box: Box) -> Iterator[Box]:
         start = end
 
 
-def _worst(row: Sequence[float], area: float, side: float) -> float:
+def _measure_worst(row: Sequence[float], area: float, side: float) -> float:
     """Return how long the longest box of a row is against its width."""
     if not side:
         return 1.0
@@ -71,7 +71,7 @@ def _worst(row: Sequence[float], area: float, side: float) -> float:
     return max(side**2 * max(row) * area / total**2, total**2 / (side**2 * min(row) * area))
 
 
-def _laid(row: Sequence[float], box: Box, share: float) -> Iterator[Box]:
+def _place_row(row: Sequence[float], box: Box, share: float) -> Iterator[Box]:
     """Yield the boxes of a row, which takes a share of the box at its left, or at its top."""
     total, at = sum(row), 0.0
     for weight in row:

@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.effort import assumption, effort, hours, saved
-from portkit.report.markdown import code, escaped
-from portkit.report.model import State, by_state, counted_noun, what_apply_writes
-from portkit.report.phases import phase_of, phases
-from portkit.scan.codes import every_page
+from portkit.engine.rule_pages import list_all_pages
+from portkit.report.effort import (
+    describe_assumption,
+    estimate_minutes,
+    estimate_saved_minutes,
+    format_minutes,
+)
+from portkit.report.markdown import escape_code, escape_markdown
+from portkit.report.model import State, count_noun, count_states, describe_writes
+from portkit.report.phases import find_phase, load_phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,44 +85,48 @@ class Stage:
         return sum(task.minutes for task in self.tasks)
 
 
-def work_plan(report: Report) -> tuple[Stage, ...]:
+def build_work_plan(report: Report) -> tuple[Stage, ...]:
     """Return the phases that have anything to do, in their order."""
-    order = phases(report.directory)
+    order = load_phases(report.directory)
     grouped: dict[Phase, list[ReportedSite]] = {phase: [] for phase in order}
     for site in report.sites:
-        phase = phase_of(site, order)
+        phase = find_phase(site, order)
         if phase is not None and site.state is not State.KEPT:
             grouped[phase].append(site)
     return tuple(
-        Stage(phase, tuple(_tasks(report, phase, sites)))
+        Stage(phase, tuple(_list_tasks(report, phase, sites)))
         for phase, sites in grouped.items()
         if sites
     )
 
 
-def work_plan_markdown(report: Report) -> str:
+def render_work_plan(report: Report) -> str:
     """Return the plan as a checklist in Markdown, with a newline at its end."""
-    return "\n".join(_lines(report)) + "\n"
+    return "\n".join(_render_lines(report)) + "\n"
 
 
-def _tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Iterator[Task]:
-    titles = {page.code: page.title for page in every_page(report.directory)}
+def _list_tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Iterator[Task]:
+    titles = {page.code: page.title for page in list_all_pages(report.directory)}
     grouped: dict[tuple[Priority, str, str, str], list[ReportedSite]] = {}
     mechanical: list[ReportedSite] = []
     for site in sites:
         if site.state in (State.MECHANICAL, State.PORTED):
             mechanical.append(site)
         else:
-            key = (_priority(site), site.code, site.construct, site.message)
+            key = (_choose_priority(site), site.code, site.construct, site.message)
             grouped.setdefault(key, []).append(site)
     if mechanical:
         todo = [site for site in mechanical if site.state is State.MECHANICAL]
         where = report.tree
-        count = counted_noun(len(todo or mechanical), "place")
+        count = count_noun(len(todo or mechanical), "place")
         yield Task(
             what=f"write {count}" if todo else f"{count} written",
             why="ROCm's side follows from the CUDA side"
-            + (f"; by hand it would take about {hours(saved(todo))}" if saved(todo) else ""),
+            + (
+                f"; by hand it would take about {format_minutes(estimate_saved_minutes(todo))}"
+                if estimate_saved_minutes(todo)
+                else ""
+            ),
             verify=f"portkit apply{where} --check",
             priority=Priority.NONE,
             minutes=0,
@@ -133,45 +142,46 @@ def _tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Itera
             why=f"{rule}: {titles[rule]}",
             verify=phase.verify,
             priority=priority,
-            minutes=effort(found),
+            minutes=estimate_minutes(found),
             done=False,
             sites=tuple(found),
         )
 
 
-def _priority(site: ReportedSite) -> Priority:
+def _choose_priority(site: ReportedSite) -> Priority:
     if site.state is State.MANUAL:
         return Priority.HIGH
     tried = any(folder in site.path.split("/") for folder in _TEST_FOLDERS)
     return Priority.LOW if tried else Priority.MEDIUM
 
 
-def _lines(report: Report) -> Iterator[str]:
-    stages = work_plan(report)
+def _render_lines(report: Report) -> Iterator[str]:
+    stages = build_work_plan(report)
     yield f"# {report.title}: the work plan of the port to {report.platform}"
     yield ""
-    counts = by_state(report.sites)
+    counts = count_states(report.sites)
     asked = counts[State.MANUAL] + counts[State.REVIEW]
     kinds = f"{counts[State.MANUAL]} manual, {counts[State.REVIEW]} for review"
     yield (
-        f"{counted_noun(asked, 'place')} for a person ({kinds}), about"
-        f" {hours(effort(report.sites))}. `portkit apply` {what_apply_writes(report)}."
-        f" {assumption(by_hand=bool(saved(report.sites)))}"
+        f"{count_noun(asked, 'place')} for a person ({kinds}), about"
+        f" {format_minutes(estimate_minutes(report.sites))}. `portkit apply`"
+        f" {describe_writes(report)}."
+        f" {describe_assumption(by_hand=bool(estimate_saved_minutes(report.sites)))}"
     )
     yield from ("", VERIFYING)
     for number, stage in enumerate(stages, 1):
-        cost = f" ({hours(stage.minutes)})" if stage.minutes else ""
+        cost = f" ({format_minutes(stage.minutes)})" if stage.minutes else ""
         yield from ("", f"## {number}. {stage.phase.title}{cost}", "")
         for task in stage.tasks:
-            yield from _task(task)
+            yield from _build_task(task)
     yield from ("", "## At the end", "", "- [ ] `portkit verify` passes every step")
 
 
-def _task(task: Task) -> Iterator[str]:
-    cost = f", {hours(task.minutes)}" if task.minutes else ""
-    yield f"- [{'x' if task.done else ' '}] {escaped(task.what)} ({task.priority}{cost})"
-    yield f"  - why: {escaped(task.why.replace('``', ''))}"
+def _build_task(task: Task) -> Iterator[str]:
+    cost = f", {format_minutes(task.minutes)}" if task.minutes else ""
+    yield f"- [{'x' if task.done else ' '}] {escape_markdown(task.what)} ({task.priority}{cost})"
+    yield f"  - why: {escape_markdown(task.why.replace('``', ''))}"
     yield f"  - verify: `{task.verify}`"
     if task.priority is not Priority.NONE:
         for site in task.sites:
-            yield f"  - `{site.position}` `{code(site.symbol)}` {site.id}"
+            yield f"  - `{site.position}` `{escape_code(site.symbol)}` {site.id}"

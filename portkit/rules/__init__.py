@@ -14,21 +14,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.lang.value import Value
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from portkit.lang.source import Source
-    from portkit.profile.settings import Settings, Skip
-    from portkit.site.context import Job, Site
-    from portkit.site.gap import Gap
-    from portkit.site.intent import Intent
-    from portkit.tree.finding import Finding
-    from portkit.tree.keep_comments import Kept
+    from portkit.context.intent import Intent
+    from portkit.context.match_gap import MatchGap
+    from portkit.context.port_job import PortJob, Site
+    from portkit.profiles.settings import Exclusion, Settings
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.exclusion_comments import ExclusionComment
+    from portkit.workspace.finding import Finding
 
 
-class _Documented:
+class _RuleDocs:
     """What rules of every kind have: the name and the documentation of their module."""
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class _Documented:
         return sys.modules[self.check.__module__].__doc__ or ""
 
 
-class SiteRule(Value, _Documented, frozen=True, eq=False):
+class SiteRule(Value, _RuleDocs, frozen=True, eq=False):
     """What finds one kind of construct.
 
     Attributes:
@@ -59,7 +59,7 @@ class SiteRule(Value, _Documented, frozen=True, eq=False):
     check: Callable[[Site], Iterator[Intent]]
 
 
-class When(Enum):
+class FileFilter(Enum):
     """Which files a rule about files is asked about."""
 
     ALWAYS = auto()
@@ -70,7 +70,7 @@ class When(Enum):
     """Those that are not parsed whole."""
 
 
-class FileRule(Value, _Documented, frozen=True, eq=False):
+class FileRule(Value, _RuleDocs, frozen=True, eq=False):
     """What says something about a file as a whole.
 
     Attributes:
@@ -80,11 +80,11 @@ class FileRule(Value, _Documented, frozen=True, eq=False):
     """
 
     code: str
-    when: When
-    check: Callable[[Job, Source], Iterator[Finding]]
+    when: FileFilter
+    check: Callable[[PortJob, SourceFile], Iterator[Finding]]
 
 
-class TreeRule(Value, _Documented, frozen=True, eq=False):
+class TreeRule(Value, _RuleDocs, frozen=True, eq=False):
     """What says something that no file of the tree stands for.
 
     Attributes:
@@ -93,10 +93,10 @@ class TreeRule(Value, _Documented, frozen=True, eq=False):
     """
 
     code: str
-    check: Callable[[Job], Iterator[Finding]]
+    check: Callable[[PortJob], Iterator[Finding]]
 
 
-class ExceptionRule(Value, _Documented, frozen=True, eq=False):
+class ExceptionRule(Value, _RuleDocs, frozen=True, eq=False):
     """What says something about an exception that a person made, and that excepts nothing.
 
     Attributes:
@@ -106,10 +106,12 @@ class ExceptionRule(Value, _Documented, frozen=True, eq=False):
     """
 
     code: str
-    check: Callable[[Kept | Skip, Sequence[str], Collection[str]], Iterator[Finding]]
+    check: Callable[
+        [ExclusionComment | Exclusion, Sequence[str], Collection[str]], Iterator[Finding]
+    ]
 
 
-class ProfileRule(Value, _Documented, frozen=True, eq=False):
+class ProfileRule(Value, _RuleDocs, frozen=True, eq=False):
     """What says something about the entries of a profile.
 
     Attributes:
@@ -118,10 +120,10 @@ class ProfileRule(Value, _Documented, frozen=True, eq=False):
     """
 
     code: str
-    check: Callable[[Job, Sequence[Finding], Settings], tuple[Finding, ...]]
+    check: Callable[[PortJob, Sequence[Finding], Settings], tuple[Finding, ...]]
 
 
-class GapRule(Value, _Documented, frozen=True, eq=False):
+class GapRule(Value, _RuleDocs, frozen=True, eq=False):
     """What says something about a ``match`` that the port leaves without an arm.
 
     Attributes:
@@ -130,14 +132,14 @@ class GapRule(Value, _Documented, frozen=True, eq=False):
     """
 
     code: str
-    check: Callable[[Job, Gap], Finding]
+    check: Callable[[PortJob, MatchGap], Finding]
 
 
 Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule | GapRule
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def list_rules() -> tuple[Rule, ...]:
     """Return every rule, sorted by code."""
     # `pkgutil` would find them as well; to load it takes as long as to load five of them.
     names = (p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__")

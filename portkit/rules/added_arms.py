@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.template_values import render_template
-from portkit.lang.source import node_text
-from portkit.profile import entries
+from portkit.context.intent import InsertArms, Intent
+from portkit.port.template_values import render_template
+from portkit.profiles import entries
 from portkit.rules import SiteRule
-from portkit.site.intent import Arms, Intent
+from portkit.syntax.source_file import node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -28,7 +28,7 @@ def check(site: Site) -> Iterator[Intent]:
     wanted = next(
         (
             arms
-            for arms in site.job.patches(entries.Arms, site.source.path)
+            for arms in site.job.patches(entries.ExtraArms, site.source.path)
             if arms.symbol == site.scope.symbol
         ),
         None,
@@ -36,7 +36,7 @@ def check(site: Site) -> Iterator[Intent]:
     last = site.node.named_children[-1] if site.node.named_children else None
     if wanted is not None and last is not None and node_text(last).startswith("_ "):
         text = render_template(site.job, wanted.template)
-        yield Arms(
+        yield InsertArms(
             "match arms: from the profile",
             wanted.reason,
             text=text,

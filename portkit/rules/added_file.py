@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.copying.additions import additions
-from portkit.copying.differences import differences
-from portkit.lang.span import Span
+from portkit.port.drift import find_drift
+from portkit.port.new_files import list_added_files
 from portkit.rules import TreeRule
-from portkit.tree.finding import Applicability, Finding, NewFile, Status, no_files
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Finding, NewFile, Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from portkit.copying.additions import Addition
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.port.new_files import AddedFiles
 
 
 CODE = "PK103"
@@ -31,9 +31,9 @@ NEW_CRATE = "new crate"
 """The construct of a finding that adds a crate."""
 
 
-def check(job: Job) -> Iterator[Finding]:
+def check(job: PortJob) -> Iterator[Finding]:
     """Find what the port adds and no file of the tree stands for."""
-    for addition in additions(job):
+    for addition in list_added_files(job):
         standing = _standing(job, addition)
         found = Finding(
             code=CODE,
@@ -46,7 +46,7 @@ def check(job: Job) -> Iterator[Finding]:
             message=addition.message,
             files=partial(_new_files, addition.files),
         )
-        if not standing and (why := addition.in_the_way()):
+        if not standing and (why := addition.find_obstacle()):
             said = f"{addition.message}: {why}; nothing of them is written before that"
             yield replace(
                 found,
@@ -59,12 +59,12 @@ def check(job: Job) -> Iterator[Finding]:
         yield found
         if standing:
             for path, make in sorted(addition.files().items()):
-                yield from differences(job, CODE, path, make)
+                yield from find_drift(job, CODE, path, make)
         if job.kernels:
             yield from addition.findings()
 
 
-def _standing(job: Job, addition: Addition) -> bool:
+def _standing(job: PortJob, addition: AddedFiles) -> bool:
     # A HIP source is not among the files that are looked at.
     return job.stands(addition.name) or any(map(addition.holds, job.workspace.sources))
 

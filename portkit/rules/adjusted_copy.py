@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.patches import within
-from portkit.profile.entries import Adjust
-from portkit.rules import FileRule, When
+from portkit.port.item_patches import find_patch_findings
+from portkit.profiles.entries import CopyPatch
+from portkit.rules import FileFilter, FileRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
-    from portkit.tree.finding import Finding
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find what the copy has else than the name table gives."""
-    return within(job, source, Adjust)
+    return find_patch_findings(job, source, CopyPatch)
 
 
-RULE = FileRule("PK108", When.ALWAYS, check)
+RULE = FileRule("PK108", FileFilter.ALWAYS, check)

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.known_macros import MacroUse, find_use
-from portkit.lang.source import node_text, span_of
+from portkit.context.device_queries import is_cuda_query, is_query_path
+from portkit.context.intent import Intent, RequireManual
+from portkit.context.macro_fragments import find_macro_name, parse_arguments
 from portkit.rules import SiteRule
-from portkit.site.fragments import find_name, parse_arguments
-from portkit.site.intent import Ask, Intent
-from portkit.site.questions import is_asking, is_question
+from portkit.syntax.known_macros import MacroUse, find_use
+from portkit.syntax.source_file import node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _PATHS: Final = frozenset({"scoped_identifier", "scoped_type_identifier"})
 
@@ -37,14 +37,14 @@ _OTHERS: Final = frozenset({"if_expression", "macro_invocation", "match_expressi
 
 def check(site: Site) -> Iterator[Intent]:
     """Find an assertion that needs a value of the source vendor."""
-    name = find_name(site.node)
-    if site.scope.vendor or site.is_source or find_use(name) is not MacroUse.CHECK:
+    name = find_macro_name(site.node)
+    if site.scope.vendor or site.is_cuda_only or find_use(name) is not MacroUse.CHECK:
         return
     compared = 2 if name.endswith(("_eq", "_ne")) else 1
     for argument in parse_arguments(site.source, site.node, site.known)[:compared]:
         if value := _find_value(site, argument):
             title = site.job.vendor.title
-            yield Ask(
+            yield RequireManual(
                 "assertion",
                 f"it needs {value}, and a run on {title} has another value."
                 f" Write what holds on {title} by hand.",
@@ -59,10 +59,10 @@ def _find_value(site: Site, argument: Node) -> str:
         node = pending.pop()
         if node.type in _PATHS:
             text = node_text(node)
-            if site.job.renames_code(text) and not is_asking(site.job, node):
+            if site.job.rename_changes_code(text) and not is_query_path(site.job, node):
                 return text
         elif node.type not in _OTHERS and not (
-            node.type == "call_expression" and is_question(site.job, node)
+            node.type == "call_expression" and is_cuda_query(site.job, node)
         ):
             pending += node.named_children
     return ""

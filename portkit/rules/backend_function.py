@@ -15,33 +15,33 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import span_of
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent, Keep
+from portkit.syntax.source_file import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a function that is named after the source vendor, outside traits."""
     job = site.job
-    if site.scope.vendor or not job.names_source(site.name):
+    if site.scope.vendor or not job.mentions_cuda(site.name):
         return
     if site.scope.container in ("trait", "trait impl") or site.conditions:
         return
-    if (plain := job.codebase.plain_at(site.source.path)) is not None:
+    if (plain := job.codebase.find_no_feature_entry(site.source.path)) is not None:
         named = site.node.child_by_field_name("name")
         claims = (span_of(named),) if named is not None else ()
-        yield Keep("fn", plain.reason, symbol=site.symbol(site.name), claims=claims)
+        yield LeaveUnchanged("fn", plain.reason, symbol=site.symbol(site.name), claims=claims)
         return
     if re.search(rf"(?i)(?:^|_)(?:no|non|not|without)_?{job.vendor.source}", site.name):
         ask = f"it is about the absence of CUDA: see whether it holds for {job.vendor.title}"
-        yield Ask("fn", ask, symbol=site.symbol(site.name))
+        yield RequireManual("fn", ask, symbol=site.symbol(site.name))
         return
-    yield Copy(
+    yield CopySite(
         "inherent fn" if site.scope.container else "fn",
         f"{job.rename(site.name)} is its copy",
         symbol=site.symbol(site.name),

@@ -11,23 +11,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.items import head_of
+from portkit.context.intent import CopySite, Intent
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
+from portkit.syntax.items import describe_impl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find an implementation whose head names the source vendor."""
     job = site.job
-    head = head_of(site.node)
-    if not site.scope.vendor and not site.conditions and job.renames_code(head):
+    head = describe_impl(site.node)
+    if not site.scope.vendor and not site.conditions and job.rename_changes_code(head):
         message = f"copy the implementation for {job.vendor.title}"
-        yield Copy("impl", message, symbol=site.symbol(head))
+        yield CopySite("impl", message, symbol=site.symbol(head))
 
 
 RULE = SiteRule("PK508", frozenset({"impl_item"}), check)

@@ -18,15 +18,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.cfg import attributes_of, of_attribute
-from portkit.lang.source import node_text, span_of
+from portkit.context.intent import Intent, LeaveUnchanged, RequireManual, WidenCondition
 from portkit.rules import SiteRule, cfg_item, match_arm, statement
-from portkit.site.intent import Ask, Intent, Keep, Widen
+from portkit.syntax.cfg import find_attributes, parse_cfg_attr
+from portkit.syntax.source_file import node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 # The Rust reference, chapter "Diagnostic attributes", section "Lint check attributes".
@@ -38,36 +38,41 @@ def check(site: Site) -> Iterator[Intent]:
     """Find an attribute under a condition that names the source vendor's feature."""
     job = site.job
     # Most nodes have no attribute, and what is asked below takes longer to tell.
-    attributes = tuple(attributes_of(site.node, site.attributes))
+    attributes = tuple(find_attributes(site.node, site.attributes))
     if not attributes:
         return
     # The attributes of an arm are those of its pattern too.
     if site.kind == "match_pattern" or site.scope.vendor or site.unported_feature:
         return
-    if site.is_source and not _is_shared(site):
+    if site.is_cuda_only and not _is_shared(site):
         return
     if site.kind in statement.RULE.nodes and any(statement.check(site)):
         return
-    if job.vendor_of(site.name) == job.vendor.source:
+    if job.find_vendor(site.name) == job.vendor.source:
         return
     for attribute in attributes:
         text = node_text(attribute)
-        cfg, rest = of_attribute(text)
+        cfg, rest = parse_cfg_attr(text)
         if cfg is None:
             continue
         construct, symbol = "conditional attribute", site.symbol(site.name)
         unported = sorted(cfg.features() & job.vendor.unported.keys())
         path = site.source.path
-        if job.about_source(cfg) and (plain := job.codebase.plain_at(path)) is not None:
-            yield Keep(construct, plain.reason, symbol=symbol, claims=(span_of(attribute),))
-        elif job.about_source(cfg) and _PATH.match(rest):
+        if (
+            job.cfg_mentions_cuda(cfg)
+            and (plain := job.codebase.find_no_feature_entry(path)) is not None
+        ):
+            yield LeaveUnchanged(
+                construct, plain.reason, symbol=symbol, claims=(span_of(attribute),)
+            )
+        elif job.cfg_mentions_cuda(cfg) and _PATH.match(rest):
             message = (
                 "This attribute chooses the file of a module by CUDA's feature. A build for"
                 f" {job.vendor.title} must choose its own file. Write the attribute by hand"
             )
-            yield Ask(construct, message, symbol=symbol, claims=(span_of(attribute),))
-        elif job.about_source(cfg) and not job.unported_in(cfg):
-            yield Widen(
+            yield RequireManual(construct, message, symbol=symbol, claims=(span_of(attribute),))
+        elif job.cfg_mentions_cuda(cfg) and not job.find_unported_feature(cfg):
+            yield WidenCondition(
                 construct,
                 f"what is said of it holds for {job.vendor.title} too",
                 symbol=symbol,
@@ -77,13 +82,13 @@ def check(site: Site) -> Iterator[Intent]:
             )
         elif unported:
             reason = job.vendor.unported[unported[0]]
-            yield Keep(construct, reason, symbol=symbol, claims=(span_of(attribute),))
+            yield LeaveUnchanged(construct, reason, symbol=symbol, claims=(span_of(attribute),))
 
 
 def _is_shared(site: Site) -> bool:
     """Whether the condition that a site stands under is widened."""
     rule = match_arm if site.kind == "match_arm" else cfg_item
-    return any(isinstance(each, Widen) for each in rule.check(site))
+    return any(isinstance(each, WidenCondition) for each in rule.check(site))
 
 
 RULE = SiteRule("PK512", frozenset({"*"}), check)

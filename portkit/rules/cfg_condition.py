@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.exclusive import STEPS, is_paired
-from portkit.copying.uncopied_modules import is_lone_twin
-from portkit.lang.renaming import normal
-from portkit.lang.source import node_text, span_of
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged, WidenCondition
+from portkit.port.feature_conflicts import STEPS, is_paired
+from portkit.port.uncopied_modules import is_lone_twin
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Keep, Widen
+from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.source_file import node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -35,51 +35,56 @@ def check(site: Site) -> Iterator[Intent]:
     if site.kind == "match_arm" or site.scope.vendor or site.unported_feature:
         return
     for attribute, cfg in site.conditions:
-        if not job.about_source(cfg) or job.of_source(cfg):
+        if not job.cfg_mentions_cuda(cfg) or job.cfg_requires_cuda(cfg):
             continue
-        if job.of_both(cfg) and not job.is_about_source(site.code):
+        if job.cfg_requires_either(cfg) and not job.is_cuda_specific(site.code):
             continue  # PK501's, written or not
         symbol = site.symbol(site.name)
-        if (plain := job.codebase.plain_at(site.source.path)) is not None:
-            is_there = cfg.without(job.off_in(site.source.path) | {*job.vendor.peers}) is True
-            claims = (span_of(attribute),) if is_there or job.without_source(cfg) else None
-            yield Keep("cfg condition", plain.reason, symbol=symbol, claims=claims)
+        if (plain := job.codebase.find_no_feature_entry(site.source.path)) is not None:
+            is_there = (
+                cfg.without(job.list_disabled_features(site.source.path) | {*job.vendor.peers})
+                is True
+            )
+            claims = (span_of(attribute),) if is_there or job.cfg_excludes_cuda(cfg) else None
+            yield LeaveUnchanged("cfg condition", plain.reason, symbol=symbol, claims=claims)
             if claims is None:
                 return
             continue
-        if site.name and job.vendor_of(site.name) == job.vendor.name:
+        if site.name and job.find_vendor(site.name) == job.vendor.name:
             kept = f"what is {job.vendor.title}'s own keeps its condition"
             claims = (span_of(attribute),)
-            yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
+            yield LeaveUnchanged("cfg condition", kept, symbol=symbol, review=True, claims=claims)
             continue
-        if site.kind == "macro_definition" and site.name in job.learnt.macros:
+        if site.kind == "macro_definition" and site.name in job.tree_facts.macros:
             kept = "the macro takes an argument for each backend (PK601): see where it is to stand"
             claims = (span_of(attribute),)
-            yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
+            yield LeaveUnchanged("cfg condition", kept, symbol=symbol, review=True, claims=claims)
             continue
-        if job.without_source(cfg) and is_lone_twin(site):
+        if job.cfg_excludes_cuda(cfg) and is_lone_twin(site):
             kept = (
                 f"`{site.name}` has no counterpart for {job.vendor.title} yet, so a build for"
                 f" {job.vendor.title} has this module. Widen its condition when you write one"
             )
             claims = (span_of(attribute),)
-            yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
+            yield LeaveUnchanged("cfg condition", kept, symbol=symbol, review=True, claims=claims)
             continue
-        written = job.of_written(cfg)
-        stands_in = job.without_source(cfg) and not written and job.renames_code(site.code)
+        written = job.cfg_requires_rocm(cfg)
+        stands_in = (
+            job.cfg_excludes_cuda(cfg) and not written and job.rename_changes_code(site.code)
+        )
         paired = stands_in and is_paired(site)
         if (
             stands_in
             and not paired
             and site.kind != "match_pattern"
-            and not job.names_peer(node_text(attribute))
+            and not job.mentions_peer(node_text(attribute))
         ):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"
-            yield Copy(construct, message, symbol=symbol, name=_own_name(site))
+            yield CopySite(construct, message, symbol=symbol, name=_own_name(site))
             return
-        yield Widen(
+        yield WidenCondition(
             "cfg condition",
             "the condition names the GPU backends: ROCm is one of them",
             symbol=symbol,
@@ -91,7 +96,9 @@ def check(site: Site) -> Iterator[Intent]:
 
 def _own_name(site: Site) -> str:
     """Return the name of a test's copy, which would bear its name; empty for anything else."""
-    is_test = any(normal(node_text(attribute)) == "#[test]" for attribute in site.attributes)
+    is_test = any(
+        normalize_rust(node_text(attribute)) == "#[test]" for attribute in site.attributes
+    )
     if not is_test or site.job.rename(site.name) != site.name:
         return ""
     return f"{site.job.vendor.name}_{site.name}"

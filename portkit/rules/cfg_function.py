@@ -21,46 +21,46 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import exclusive, standing
-from portkit.copying.handover import imports_for, parameters
+from portkit.context.intent import CopyUnderName, Intent, RequireManual
+from portkit.port import counterparts, feature_conflicts
+from portkit.port.dispatch_shim import list_copy_imports, list_parameters
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, CopyAs, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a function that exists only with the source vendor's feature, under a shared name."""
     job = site.job
-    if site.scope.vendor or not site.is_source:
+    if site.scope.vendor or not site.is_cuda_only:
         return
     if job.rename(site.name) != site.name or site.unported_feature:
         return
-    if not job.renames_code(site.code):
+    if not job.rename_changes_code(site.code):
         return
     if site.name == "main" and not site.scope.symbol:
         ask = f"a program has one main: write {job.vendor.title}'s by hand"
-        yield Ask("cfg fn", ask, symbol=site.name)
+        yield RequireManual("cfg fn", ask, symbol=site.name)
         return
     name = f"{job.vendor.name}_{site.name}"
     message = f"copy it as {name}: under its own name it would stand twice with both features on"
-    named = standing.named(site, site.name)
+    named = counterparts.list_siblings_named(site, site.name)
     called = any(n.type == site.kind and n.id != site.node.id for n, _ in named)
     device = _device(site)
-    if paired := called and not device and exclusive.is_paired(site):
-        name, message = site.name, exclusive.PAIRED
+    if paired := called and not device and feature_conflicts.is_paired(site):
+        name, message = site.name, feature_conflicts.PAIRED
     elif called and not device:
         message += "; callers use the plain name: hand ROCm tensors over to the copy"
-    yield CopyAs(
+    yield CopyUnderName(
         "cfg fn",
         message,
         symbol=site.symbol(site.name),
         review=called and not device,
         name=name,
-        imports=imports_for(site),
+        imports=list_copy_imports(site),
         device=device,
         called=called and not paired,
     )
@@ -69,7 +69,7 @@ def check(site: Site) -> Iterator[Intent]:
 def _device(site: Site) -> str:
     """Return what the function asks for its device, if a parameter says it."""
     asks = re.search(rf"\b((\w+)(?:\.\w+\(\))*)\.as_{site.job.vendor.source}_device\(\)", site.code)
-    return asks[1] if asks is not None and asks[2] in parameters(site) else ""
+    return asks[1] if asks is not None and asks[2] in list_parameters(site) else ""
 
 
 RULE = SiteRule("PK511", frozenset({"function_item"}), check)

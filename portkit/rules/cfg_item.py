@@ -31,24 +31,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import widened
-from portkit.copying.analog import overridden
-from portkit.copying.handover import is_for_functions
-from portkit.copying.patches import fingerprint
-from portkit.copying.template_values import render_template
-from portkit.copying.uncopied_modules import find_cuda_file, why_bound
-from portkit.copying.whole_files import declared_file, module_file
-from portkit.lang import imports
-from portkit.lang.module_files import read_path
-from portkit.lang.source import node_text
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual, WidenCondition
+from portkit.port import widened_conditions
+from portkit.port.copy_item import find_override
+from portkit.port.dispatch_shim import is_import_for_functions
+from portkit.port.item_patches import hash_item
+from portkit.port.template_values import render_template
+from portkit.port.uncopied_modules import explain_cuda_only_module, find_cuda_file
+from portkit.port.whole_files import find_declared_file, find_module_file
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent, Keep, Widen
+from portkit.syntax import imports
+from portkit.syntax.module_files import read_path
+from portkit.syntax.source_file import node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.profile.entries import Whole
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
+    from portkit.profiles.entries import ItemOverride
 
 
 _WORDS = {
@@ -70,45 +70,45 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     if site.kind == "match_arm" or site.scope.vendor:
         return
-    is_written = any(job.of_both(cfg) for _, cfg in site.conditions)
-    if not (site.is_source or is_written) or site.unported_feature:
+    is_written = any(job.cfg_requires_either(cfg) for _, cfg in site.conditions)
+    if not (site.is_cuda_only or is_written) or site.unported_feature:
         return
     construct = _WORDS.get(site.kind, "cfg item")
     symbol = site.symbol(site.name)
-    if not site.is_source:
-        if not job.is_about_source(_code(site)):
+    if not site.is_cuda_only:
+        if not job.is_cuda_specific(_code(site)):
             yield from _widened(site, construct, symbol)
         return
-    if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
+    if site.scope.container in ("trait", "trait impl") and job.mentions_cuda(site.name):
         return
-    override = overridden(job, site.source, site.symbol(f"{{{job.vendor.source}}}"))
+    override = find_override(job, site.source, site.symbol(f"{{{job.vendor.source}}}"))
     if override is not None and site.code.startswith("{"):
         yield _overridden(site, override)
-    elif site.kind == "use_declaration" and is_for_functions(site):
+    elif site.kind == "use_declaration" and is_import_for_functions(site):
         message = (
             "a copy would clash with it when both features are on: the functions that need it "
             "bring in their own"
         )
-        yield Keep(construct, message, symbol=symbol)
+        yield LeaveUnchanged(construct, message, symbol=symbol)
     elif kept := _kept(site):
-        yield Keep(construct, kept, symbol=symbol)
-    elif reason := why_bound(job, site.source.path, site.node):
-        yield Keep(construct, f"{reason}: it is not ported", symbol=symbol)
+        yield LeaveUnchanged(construct, kept, symbol=symbol)
+    elif reason := explain_cuda_only_module(job, site.source.path, site.node):
+        yield LeaveUnchanged(construct, f"{reason}: it is not ported", symbol=symbol)
     elif own := find_cuda_file(job, site.source.path, site.node):
         name = f"{site.name}_{job.vendor.name}"
         message = (
             f"{own} names CUDA, its name does not: give the copy one in [names.words] of the"
             f' profile, such as {site.name} = "{name}", or write it by hand'
         )
-        yield Ask(construct, message, symbol=symbol)
-    elif not (job.is_about_source(_code(site)) or _is_other_file(site)):
+        yield RequireManual(construct, message, symbol=symbol)
+    elif not (job.is_cuda_specific(_code(site)) or _is_other_file(site)):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
         loop = any(child.type == "while_expression" for child in site.node.named_children)
         if loop:
             message += "; see that it ends, and what is left for it where both features are on"
-        yield Copy(construct, message, symbol=symbol, review=loop)
+        yield CopySite(construct, message, symbol=symbol, review=loop)
 
 
 def _code(site: Site) -> str:
@@ -123,12 +123,16 @@ def _code(site: Site) -> str:
 def _kept(site: Site) -> str:
     """Return why the profile keeps the file of a module that is exported again, or nothing."""
     exported = any(child.type == "visibility_modifier" for child in site.node.children)
-    paths = [*imports.paths(site.node)] if site.kind == "use_declaration" and exported else []
+    paths = (
+        [*imports.find_import_paths(site.node)]
+        if site.kind == "use_declaration" and exported
+        else []
+    )
     if len(paths) != 1:
         return ""
     at = site.source.path
     for module in paths[0].split("::"):
-        file = module_file(site.job, at, module)
+        file = find_module_file(site.job, at, module)
         if file is None:
             return ""
         at = file
@@ -140,13 +144,16 @@ def _is_other_file(site: Site) -> bool:
     """Whether the copy of a module has the same name, and its `path` names another file."""
     if site.kind != "mod_item" or not read_path(site.node):
         return False
-    return declared_file(site.job, site.source.path, site.node) in site.job.learnt.analogs
+    return (
+        find_declared_file(site.job, site.source.path, site.node)
+        in site.job.tree_facts.copied_files
+    )
 
 
-def _overridden(site: Site, override: Whole) -> Intent:
-    current = fingerprint(site.code)
+def _overridden(site: Site, override: ItemOverride) -> Intent:
+    current = hash_item(site.code)
     known = current in override.fingerprints.values()
-    return Copy(
+    return CopySite(
         "cfg block",
         override.reason
         if known
@@ -160,14 +167,14 @@ def _overridden(site: Site, override: Whole) -> Intent:
 
 
 def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
-    if reason := widened.why_not_widened(site, site.code):
-        yield Ask(construct, reason, symbol=symbol)
+    if reason := widened_conditions.explain_manual_widening(site, site.code):
+        yield RequireManual(construct, reason, symbol=symbol)
         return
     for attribute, cfg in site.conditions:
-        if site.job.of_source(cfg) or site.job.of_both(cfg):
-            yield Widen(
+        if site.job.cfg_requires_cuda(cfg) or site.job.cfg_requires_either(cfg):
+            yield WidenCondition(
                 construct,
-                widened.said(site, site.code),
+                widened_conditions.explain_widening(site, site.code),
                 symbol=symbol,
                 review=True,
                 condition=attribute,

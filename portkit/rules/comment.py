@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import span_of
+from portkit.context.intent import Intent, LeaveUnchanged, ReplaceText
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep, Replace
+from portkit.syntax.source_file import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -27,9 +27,9 @@ def check(site: Site) -> Iterator[Intent]:
         return  # PK703's
     is_doc = site.code.startswith(("///", "//!", "/**", "/*!"))
     construct = "doc comment" if is_doc else "comment"
-    prose = site.job.prose_in(site)
+    prose = site.job.find_prose_patch(site)
     if prose is not None:
-        yield Replace(
+        yield ReplaceText(
             construct,
             prose.reason,
             old=prose.find,
@@ -37,7 +37,9 @@ def check(site: Site) -> Iterator[Intent]:
             entry=site.job.codebase.key(prose),
         )
     else:
-        yield Keep(construct, "prose: nothing depends on it", claims=(span_of(site.node),))
+        yield LeaveUnchanged(
+            construct, "prose: nothing depends on it", claims=(span_of(site.node),)
+        )
 
 
 RULE = SiteRule("PK701", frozenset({"block_comment", "comment", "line_comment"}), check)

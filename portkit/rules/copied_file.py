@@ -14,38 +14,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import foreign, offered, programs
-from portkit.copying.analog import copy_file
-from portkit.copying.differences import differences
-from portkit.copying.doubts import declares_linked, doubt_in, joined
-from portkit.lang.span import Span
-from portkit.rules import FileRule, When
-from portkit.tree.finding import Applicability, Finding, NewFile, Status
+from portkit.port import bindings_api, c_declarations, cuda_tools
+from portkit.port.copy_item import copy_file
+from portkit.port.drift import find_drift
+from portkit.port.review_checks import explain_review, has_linked_functions, join_messages
+from portkit.rules import FileFilter, FileRule
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Finding, NewFile, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
 
 
 CODE = "PK101"
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find a file that is copied as a whole."""
-    target = job.learnt.analogs.get(source.path)
+    target = job.tree_facts.copied_files.get(source.path)
     if target is None:
         return
     standing = job.workspace.sources.get(target)
-    concerned = programs.concern(job, source)
-    reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
+    concerned = cuda_tools.may_run_cuda_tools(job, source)
+    reason = cuda_tools.explain_cuda_tool(job, copy_file(job, source)) if concerned else ""
     text = source.text(0, source.size)
     # In the counterpart of a crate the port has what is linked as well.
-    if not reason and declares_linked(text) and declares_linked(copy_file(job, source)):
-        reason = foreign.why_not_copied(job, text) or foreign.find_doubt(job, text)
-    reason = reason or doubt_in(job, text)
-    lacking = offered.missing_in_file(
+    if not reason and has_linked_functions(text) and has_linked_functions(copy_file(job, source)):
+        reason = c_declarations.explain_missing_c_function(
+            job, text
+        ) or c_declarations.explain_c_review(job, text)
+    reason = reason or explain_review(job, text)
+    lacking = bindings_api.explain_missing_in_file(
         job, source, lambda: copy_file(job, source) if standing is None else _text(standing)
     )
     if lacking:
@@ -59,16 +61,16 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         symbol=target,
         applicability=Applicability.REVIEW if reason else Applicability.SAFE,
         status=Status.TODO if standing is None else Status.PORTED,
-        message=joined(f"{target} is its copy", reason),
+        message=join_messages(f"{target} is its copy", reason),
         files=lambda: (NewFile(target, copy_file(job, source).replace("\n", source.newline)),),
         claims=(whole,),
     )
     if standing is not None:
-        yield from differences(job, CODE, target, lambda: copy_file(job, source))
+        yield from find_drift(job, CODE, target, lambda: copy_file(job, source))
 
 
-def _text(source: Source) -> str:
+def _text(source: SourceFile) -> str:
     return source.text(0, source.size)
 
 
-RULE = FileRule(CODE, When.MENTIONS, check)
+RULE = FileRule(CODE, FileFilter.MENTIONS, check)

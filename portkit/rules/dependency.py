@@ -24,29 +24,29 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from portkit.copying import standing
-from portkit.copying.bindings import takes
-from portkit.copying.requirement import requirement
-from portkit.copying.whole_crates import entries
-from portkit.hipify.paths import BUILD
-from portkit.lang.source import node_text
-from portkit.lang.toml import (
-    end_of,
-    end_of_table,
-    entry,
-    first_key,
-    name_of,
-    strings,
-    table_of,
-    value_of,
-)
+from portkit.context.intent import InsertText, Intent, LeaveUnchanged, RequireManual
+from portkit.hipify.paths import BUILD_SCRIPT
+from portkit.port import counterparts
+from portkit.port.crate_requirement import write_requirement
+from portkit.port.hip_bindings import has_bindings_dependency
+from portkit.port.whole_crates import list_table_entries
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Ask, Intent, Keep
+from portkit.syntax.source_file import node_text
+from portkit.syntax.toml_nodes import (
+    find_entry,
+    find_first_key,
+    find_pair_end,
+    find_table_end,
+    find_value,
+    read_entry_name,
+    read_strings,
+    read_table_header,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
 
@@ -57,48 +57,48 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _own_table(site)
         return
     job = site.job
-    table = table_of(site.node)
-    name, construct = name_of(site.node), "dependency in Cargo.toml"
-    if table.startswith("patch.") and job.names_source(site.code):
+    table = read_table_header(site.node)
+    name, construct = read_entry_name(site.node), "dependency in Cargo.toml"
+    if table.startswith("patch.") and job.mentions_cuda(site.code):
         kept = f"it says where CUDA's crate is from; {job.vendor.title}'s come with the port"
-        yield Keep(construct, kept, symbol=name)
+        yield LeaveUnchanged(construct, kept, symbol=name)
     if not table.endswith("dependencies"):
         return
-    crate = job.written_crate(name)
+    crate = job.find_counterpart_crate(name)
     offered = table == "workspace.dependencies" and job.vendor.dependencies.get(name) == "facade"
-    if offered and not takes(job.workspace, job.vendor, job.codebase):
+    if offered and not has_bindings_dependency(job.workspace, job.vendor, job.codebase):
         kept = "no crate of the tree takes it, or by features alone that get no counterpart"
-        yield Keep(construct, kept, symbol=name)
+        yield LeaveUnchanged(construct, kept, symbol=name)
         return
     if turned := _turned_on(site, name):
-        yield Ask(
+        yield RequireManual(
             construct,
             f"it turns {' and '.join(turned)} of {name} on in every build, those for"
             f" {job.vendor.title} too: ask for that in the feature {job.source_feature}, by hand",
             symbol=name,
         )
         return
-    if renamed := renamed_counterpart(site, name):
+    if renamed := name_counterpart(site, name):
         yield from _renamed(site, name, renamed)
         return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
-        yield Keep(construct, _why_kept(site, name), symbol=name)
+        yield LeaveUnchanged(construct, _why_kept(site, name), symbol=name)
         return
     value = _as_it_stands(site)
     if table == "workspace.dependencies" or "workspace" not in value:
         value = f" = {{ {_asked(site, crate, table, name)}"
         value += ", optional = true }" if "optional" in site.code else " }"
-    yield Add(
+    yield InsertText(
         construct,
         f"{crate} takes its place",
         symbol=name,
         text=f"\n{crate}{value}",
-        at=end_of(site.node),
+        at=find_pair_end(site.node),
         name=crate,
     )
 
 
-def renamed_counterpart(site: Site, name: str) -> str:
+def name_counterpart(site: Site, name: str) -> str:
     """Return what the counterpart of renamed bindings is called here, or an empty string.
 
     Args:
@@ -106,11 +106,11 @@ def renamed_counterpart(site: Site, name: str) -> str:
         name: what the manifest calls it, such as ``cuda`` for ``package = "cudarc"``.
     """
     job = site.job
-    if site.crate is None or site.kind != "pair" or job.written_crate(name):
+    if site.crate is None or site.kind != "pair" or job.find_counterpart_crate(name):
         return ""
     said = job.workspace.dependency(site.crate, name)
     package, new = str(said.get("package", name)), job.vendor.names.word(name)
-    if new == name or job.written_crate(package) != job.vendor.facade.name:
+    if new == name or job.find_counterpart_crate(package) != job.vendor.facade.name:
         return ""
     return new
 
@@ -118,38 +118,38 @@ def renamed_counterpart(site: Site, name: str) -> str:
 def _renamed(site: Site, name: str, new: str) -> Iterator[Intent]:
     """Set the bindings of ROCm, under a name like that of CUDA's, beside these."""
     facade = site.job.vendor.facade
-    asked = _asked(site, facade.name, table_of(site.node), name)
+    asked = _asked(site, facade.name, read_table_header(site.node), name)
     if "package" not in asked:
         asked = f'package = "{facade.name}", {asked}'
     optional = ", optional = true" if "optional" in site.code else ""
-    yield Add(
+    yield InsertText(
         "dependency in Cargo.toml",
         f"{facade.name} takes its place",
         symbol=name,
         text=f"\n{new} = {{ {asked}{optional} }}",
-        at=end_of(site.node),
+        at=find_pair_end(site.node),
         name=new,
     )
 
 
 def _turned_on(site: Site, name: str) -> list[str]:
     """Return the features of CUDA's that a dependency always turns on in a crate with a port."""
-    job, value = site.job, value_of(site.node)
+    job, value = site.job, find_value(site.node)
     if value.type != "inline_table" or site.crate is None:
         return []
     said = job.workspace.dependency(site.crate, name)
     ported = job.codebase.ported.get(str(said.get("package", name)))
-    listed = entry(value, "features")
+    listed = find_entry(value, "features")
     if ported is None or listed is None or said.get("optional"):
         return []
     of_source = {ported.source_feature, *ported.libraries}
-    return [each for each in strings(listed) if each in of_source]
+    return [each for each in read_strings(listed) if each in of_source]
 
 
 def _as_it_stands(site: Site) -> str:
     """Return what follows the name of a dependency, without the features of its crate."""
-    start, value = first_key(site.node).end_byte, value_of(site.node)
-    features = entry(value, "features") if value.type == "inline_table" else None
+    start, value = find_first_key(site.node).end_byte, find_value(site.node)
+    features = find_entry(value, "features") if value.type == "inline_table" else None
     if features is None:
         return site.source.text(start, value.end_byte)
     at = next(i for i, child in enumerate(value.children) if features in child.children)
@@ -164,35 +164,35 @@ def _as_it_stands(site: Site) -> str:
 def _own_table(site: Site) -> Iterator[Intent]:
     """Find a dependency that has a table of its own."""
     job, construct = site.job, "dependency in Cargo.toml"
-    table, _, name = name_of(site.node).rpartition(".")
-    if table not in _TABLES or not job.names_source(site.code):
+    table, _, name = read_entry_name(site.node).rpartition(".")
+    if table not in _TABLES or not job.mentions_cuda(site.code):
         return
-    crate = job.written_crate(name)
+    crate = job.find_counterpart_crate(name)
     says_something = any(child.type == "pair" for child in site.node.named_children)
     if not crate or not says_something or not _asked_for(site, name):
-        yield Keep(construct, _why_kept(site, name), symbol=name)
+        yield LeaveUnchanged(construct, _why_kept(site, name), symbol=name)
         return
     lines = [f"[{table}.{crate}]"]
-    if entry(site.node, "workspace") is not None:
+    if find_entry(site.node, "workspace") is not None:
         lines.append("workspace = true")
     else:
         lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate, table, name))
-    optional = entry(site.node, "optional")
+    optional = find_entry(site.node, "optional")
     if optional is not None and node_text(optional) == "true":
         lines.append("optional = true")
-    yield Add(
+    yield InsertText(
         construct,
         f"{crate} takes its place",
         symbol=name,
         text="\n\n" + "\n".join(lines),
-        at=end_of_table(site.node),
+        at=find_table_end(site.node),
         name=f"{table}.{crate}",
     )
 
 
 def _is_first(site: Site, name: str) -> bool:
     """Whether a pair is the first about a crate; dotted keys may spread one over several."""
-    pairs = (n for n, _ in standing.named(site, name) if n.type == site.kind)
+    pairs = (n for n, _ in counterparts.list_siblings_named(site, name) if n.type == site.kind)
     return next(pairs).id == site.node.id
 
 
@@ -202,7 +202,7 @@ def _asked_for(site: Site, name: str) -> bool:
     A crate that always compiles for CUDA has no other part.
     """
     if "optional" not in site.code or site.crate is None:
-        return site.job.written_crate(name) != BUILD
+        return site.job.find_counterpart_crate(name) != BUILD_SCRIPT
     features = site.crate.manifest.get("features", {})
     members = [m for feature in site.job.counterparts for m in features.get(feature, ())]
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
@@ -213,8 +213,8 @@ def _asked(site: Site, crate: str, table: str, name: str) -> str:
     inside: Any = site.crate.manifest if site.crate is not None else site.job.workspace.manifest
     for key in table.split("."):
         inside = inside.get(key, {})
-    said = dict(entries(site.job.workspace, inside)).get(name, {})
-    return requirement(site.job, crate, posixpath.dirname(site.source.path), said)
+    said = dict(list_table_entries(site.job.workspace, inside)).get(name, {})
+    return write_requirement(site.job, crate, posixpath.dirname(site.source.path), said)
 
 
 def _why_kept(site: Site, name: str) -> str:

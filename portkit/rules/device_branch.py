@@ -20,17 +20,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang import patterns
-from portkit.lang.source import node_text
-from portkit.lang.span import Span
+from portkit.context.device_queries import is_cuda_branch, list_cuda_queries, name_feature_variable
+from portkit.context.intent import AddBranch, CopySite, Intent
 from portkit.rules import SiteRule
-from portkit.site.intent import Branch, Copy, Intent
-from portkit.site.questions import feature_variable, is_of_source, questions
+from portkit.syntax import patterns
+from portkit.syntax.source_file import node_text
+from portkit.syntax.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -40,14 +40,14 @@ def check(site: Site) -> Iterator[Intent]:
     body = site.node.child_by_field_name("consequence")
     if site.scope.vendor or condition is None or body is None:
         return
-    if not questions(job, condition) or not is_of_source(site, site.node):
+    if not list_cuda_queries(job, condition) or not is_cuda_branch(site, site.node):
         return
-    if patterns.find_let(condition, job.renames_code) is not None:
+    if patterns.find_let(condition, job.rename_changes_code) is not None:
         return  # PK403's
-    if feature_variable(job) in node_text(condition) and _is_alone(site):
-        yield Copy("if on a feature", f"the same for {job.vendor.title}")
+    if name_feature_variable(job) in node_text(condition) and _is_alone(site):
+        yield CopySite("if on a feature", f"the same for {job.vendor.title}")
         return
-    yield Branch(
+    yield AddBranch(
         "if chain over devices",
         f"the chain gains a branch for {job.vendor.title}",
         span=Span(site.node.start_byte, body.end_byte),

@@ -31,26 +31,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import programs, uncopied, widened
-from portkit.lang.cfg import of_macro
-from portkit.lang.source import node_text
-from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Keep, Replace, Widen
-from portkit.site.questions import (
-    decided,
-    decision,
-    is_asking,
-    is_of_build,
-    is_of_source,
-    is_question,
+from portkit.context.device_queries import (
+    find_deciding_node,
+    find_decision,
+    is_build_script_query,
+    is_cuda_branch,
+    is_cuda_query,
+    is_query_path,
 )
+from portkit.context.intent import (
+    Intent,
+    LeaveUnchanged,
+    ReplaceText,
+    RequireManual,
+    WidenCondition,
+)
+from portkit.port import cuda_tools, uncopied_calls, widened_conditions
+from portkit.rules import SiteRule
+from portkit.syntax.cfg import parse_cfg_macro
+from portkit.syntax.source_file import node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -58,45 +64,47 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     if site.scope.vendor:
         return
-    if is_of_build(job, site.node):
+    if is_build_script_query(job, site.node):
         yield from _of_build(site)
         return
     if site.kind == "scoped_identifier":
         yield from _as_value(site)
         return
-    if not is_question(job, site.node):
+    if not is_cuda_query(job, site.node):
         is_cfg = site.kind == "macro_invocation" and site.code.startswith("cfg!")
-        if is_cfg and job.names_source(site.code):
+        if is_cfg and job.mentions_cuda(site.code):
             message = (
                 "it asks for a feature that the port does not write: see what ROCm needs there"
             )
-            yield Ask("cfg! check", message)
+            yield RequireManual("cfg! check", message)
         return
-    asked = of_macro(site.code)
+    asked = parse_cfg_macro(site.code)
     path = site.source.path
-    if asked is not None and (unported := job.unported_in(asked, path)):
-        yield Keep("cfg! check", job.why_unported(unported, path))
+    if asked is not None and (unported := job.find_unported_feature(asked, path)):
+        yield LeaveUnchanged("cfg! check", job.explain_unported(unported, path))
         return
-    plain = job.codebase.plain_at(path)
+    plain = job.codebase.find_no_feature_entry(path)
     if asked is not None and plain is not None:
-        yield Keep("cfg! check", plain.reason)
+        yield LeaveUnchanged("cfg! check", plain.reason)
         return
-    holder = decided(site)
-    if holder.type == "if_expression" and is_of_source(site, holder):
+    holder = find_deciding_node(site)
+    if holder.type == "if_expression" and is_cuda_branch(site, holder):
         return
-    found = decision(site, holder)
+    found = find_decision(site, holder)
     known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
-        yield Keep(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
+        yield LeaveUnchanged(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
         return
     if known is None and (reason := _not_widened(site, holder)):
-        yield Ask(_construct(site, holder), reason, entry=entry, shadowed=shadowed)
+        yield RequireManual(_construct(site, holder), reason, entry=entry, shadowed=shadowed)
         return
     if known is None and plain is not None:
         kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
-        yield Keep(_construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed)
+        yield LeaveUnchanged(
+            _construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed
+        )
         return
-    yield Widen(
+    yield WidenCondition(
         _construct(site, holder),
         known.reason
         if known
@@ -113,21 +121,21 @@ def check(site: Site) -> Iterator[Intent]:
 def _as_value(site: Site) -> Iterator[Intent]:
     """Find a question that is handed over, as in ``devices.iter().all(Device::is_cuda)``."""
     job, parent = site.job, site.parent
-    if parent is None or parent.type != "arguments" or not is_asking(job, site.node):
+    if parent is None or parent.type != "arguments" or not is_query_path(job, site.node):
         return
     construct = f"is_{job.vendor.source} check"
-    found = decision(site, decided(site))
+    found = find_decision(site, find_deciding_node(site))
     known, entry, shadowed = found.by, found.entry, found.shadowed
-    plain = job.codebase.plain_at(site.source.path)
+    plain = job.codebase.find_no_feature_entry(site.source.path)
     if known is None and plain is not None:
         kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
-        yield Keep(construct, kept, review=True)
+        yield LeaveUnchanged(construct, kept, review=True)
         return
     if known is not None and known.verdict == "keep":
-        yield Keep(construct, known.reason, entry=entry, shadowed=shadowed)
+        yield LeaveUnchanged(construct, known.reason, entry=entry, shadowed=shadowed)
         return
     name = site.code.rpartition("::")[2]
-    yield Replace(
+    yield ReplaceText(
         construct,
         known.reason
         if known
@@ -142,18 +150,20 @@ def _as_value(site: Site) -> Iterator[Intent]:
 
 def _of_build(site: Site) -> Iterator[Intent]:
     """Widen the ``if`` of a build script, unless what it leads to is the source vendor's."""
-    holder = decided(site)
+    holder = find_deciding_node(site)
     is_negated = site.parent is not None and site.parent.type == "unary_expression"
-    if holder.type != "if_expression" or is_negated or is_of_source(site, holder):
+    if holder.type != "if_expression" or is_negated or is_cuda_branch(site, holder):
         return
     body = node_text(holder)
-    reason = programs.why_not_copied(site.job, body) or uncopied.why_not_copied(site, body)
-    if reason := reason or widened.why_not_widened(site, body):
-        yield Ask("build's check", reason)
+    reason = cuda_tools.explain_cuda_tool(site.job, body) or uncopied_calls.explain_uncopied_call(
+        site, body
+    )
+    if reason := reason or widened_conditions.explain_manual_widening(site, body):
+        yield RequireManual("build's check", reason)
         return
-    yield Widen(
+    yield WidenCondition(
         "build's check",
-        widened.said(site, body),
+        widened_conditions.explain_widening(site, body),
         review=True,
         condition=site.node,
         within=holder,
@@ -163,7 +173,11 @@ def _of_build(site: Site) -> Iterator[Intent]:
 def _not_widened(site: Site, holder: Node) -> str:
     """Return why what an ``if`` of a build script does is a person's, or an empty string."""
     body = holder.child_by_field_name("consequence") if holder.type == "if_expression" else None
-    return widened.why_not_widened(site, node_text(body)) if body is not None else ""
+    return (
+        widened_conditions.explain_manual_widening(site, node_text(body))
+        if body is not None
+        else ""
+    )
 
 
 def _construct(site: Site, holder: Node) -> str:

@@ -12,25 +12,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import bound
-from portkit.lang.cfg import attributes_of, conditions_of
-from portkit.lang.items import items
-from portkit.lang.source import field_text, node_text, statement_of
+from portkit.context.intent import Intent, ReplaceText, RequireManual
+from portkit.port import cuda_only_deps
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Replace
+from portkit.syntax.cfg import find_attributes, parse_conditions
+from portkit.syntax.items import find_items
+from portkit.syntax.source_file import field_text, find_statement, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a call of a function of this file that is named after the source vendor."""
     job, name = site.job, field_text(site.node, "function")
-    if site.scope.vendor or not job.names_source(name) or not name.isidentifier():
+    if site.scope.vendor or not job.mentions_cuda(name) or not name.isidentifier():
         return
     function = _functions(site).get(name)
     if function is None:
@@ -39,18 +39,23 @@ def check(site: Site) -> Iterator[Intent]:
     answer = field_text(function, "return_type")
     kind = answer.partition("<")[0].rpartition("::")[2]
     wrap = {"Option": copy, "Result": f"|_| {copy}()"}.get(kind, "")
-    if job.rename(answer) != answer or bound.why(site, node_text(function)) is not None:
+    if (
+        job.rename(answer) != answer
+        or cuda_only_deps.explain_cuda_only(site, node_text(function)) is not None
+    ):
         wrap = ""
     if not wrap or site.code != f"{name}()":
-        yield Ask(construct, f"it calls {name}, whose copy is {copy}: see which is meant, by hand")
+        yield RequireManual(
+            construct, f"it calls {name}, whose copy is {copy}: see which is meant, by hand"
+        )
         return
-    yield Replace(
+    yield ReplaceText(
         construct,
         f"ask for {job.vendor.title} where there is none of CUDA's",
         old=site.code,
         new=f"{site.code}.or_else({wrap})",
         sign=copy,
-        within=statement_of(site.node),
+        within=find_statement(site.node),
     )
 
 
@@ -60,12 +65,12 @@ def _functions(site: Site) -> dict[str, Node]:
     def find() -> dict[str, Node]:
         return {
             item.symbol: item.node
-            for item in items(site.source)
+            for item in find_items(site.source)
             if item.node.type == "function_item"
-            and not conditions_of(attributes_of(item.node, item.attributes))
+            and not parse_conditions(find_attributes(item.node, item.attributes))
         }
 
-    return site.once("functions outside conditions", make=find)
+    return site.memoize("functions outside conditions", make=find)
 
 
 RULE = SiteRule("PK409", frozenset({"call_expression"}), check)

@@ -19,78 +19,78 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, parses
-from portkit.rules import SiteRule
-from portkit.site.intent import Add, Ask, Intent, Keep, Stands
-from portkit.site.macros import (
-    conditional_items,
-    described,
-    device_rule,
+from portkit.context.device_macros import (
+    describe_device_macro,
+    find_device_rule,
+    find_named_test,
     find_shared_name,
-    makes_test,
-    named_test,
-    of_source,
-    parameters,
-    plain_rules,
-    takes_vendor,
+    generates_rocm_test,
+    has_rocm_parameter,
+    is_cuda_parameter,
+    list_conditional_items,
+    list_parameters,
+    list_plain_rules,
 )
+from portkit.context.intent import AlreadyPorted, InsertText, Intent, LeaveUnchanged, RequireManual
+from portkit.rules import SiteRule
+from portkit.syntax.source_file import field_text, parses_as_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import DeviceMacro, Job, Site
+    from portkit.context.port_job import DeviceMacro, PortJob, Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find the definition of a macro with an argument for the source vendor."""
     job = site.job
-    macro = described(job, site.node)
+    macro = describe_device_macro(job, site.node)
     if macro is None:
         return
     construct, symbol, title = "macro definition", f"{macro.name}!", job.vendor.title
-    if makes_test(job, macro):
+    if generates_rocm_test(job, macro):
         yield _itself(site, construct, symbol)
         return
     message = (
         f"{symbol} takes one more argument, for {title}; calls with "
         f"{macro.arity} arguments still work"
     )
-    if any(takes_vendor(job, parameters(rule)) for rule in plain_rules(site.node)):
-        yield Stands(construct, message, symbol=symbol)
+    if any(has_rocm_parameter(job, list_parameters(rule)) for rule in list_plain_rules(site.node)):
+        yield AlreadyPorted(construct, message, symbol=symbol)
         return
-    rule = device_rule(job, site.node)
+    rule = find_device_rule(job, site.node)
     assert rule is not None  # `described` found it
     if name := find_shared_name(job, rule):
         why = (
             f"{symbol} defines {name} under the feature, and a copy for {title} has the same name:"
             " give the macro one more rule by hand"
         )
-        yield Ask(construct, why, symbol=symbol)
+        yield RequireManual(construct, why, symbol=symbol)
         return
     right = rule.child_by_field_name("right")
     assert right is not None  # `described` read it
     head = site.source.text(rule.start_byte, right.start_byte)
-    named = next(p for p in parameters(rule) if of_source(job, p))
+    named = next(p for p in list_parameters(rule) if is_cuda_parameter(job, p))
     argument = re.compile(rf"(\${named})(\s*:\s*\w+)")
     head = argument.sub(lambda m: f"{m[0]}, {job.rename(m[1])}{m[2]}", head, count=1)
     indent = site.source.indent(rule.start_byte)
     text = f"{head}{_ported_body(site, rule)};\n{indent}"
-    if not parses(f"macro_rules! m {{ {text} }}"):
+    if not parses_as_items(f"macro_rules! m {{ {text} }}"):
         yield _unread(construct, symbol)
         return
-    yield Add(construct, message, symbol=symbol, text=text, at=rule.start_byte)
+    yield InsertText(construct, message, symbol=symbol, text=text, at=rule.start_byte)
 
 
 def _itself(site: Site, construct: str, symbol: str) -> Intent:
     """Return what is wanted of a macro whose calls name no test of the written vendor's."""
     job = site.job
-    rule = device_rule(job, site.node)
+    rule = find_device_rule(job, site.node)
     assert rule is not None  # the macro is one that takes an argument for the source vendor
-    test = named_test(job, rule)
+    test = find_named_test(job, rule)
     if test is None:
-        return Keep(
+        return LeaveUnchanged(
             construct, f"what {symbol} calls makes {job.vendor.title}'s test", symbol=symbol
         )
     body = field_text(rule, "right")
@@ -99,7 +99,7 @@ def _itself(site: Site, construct: str, symbol: str) -> Intent:
     condition = job.rename(test.item.condition)
     module = f"mod ${test.tested}"
     if re.search(rf"{re.escape(condition)}\s*{re.escape(module)}\b", body):
-        return Stands(construct, message, symbol=symbol)
+        return AlreadyPorted(construct, message, symbol=symbol)
     name = re.compile(r"(\bfn\s+)\$\w+")
     rest = test.item.rest.replace("\r\n", "\n")
     if not rest.startswith("\n"):
@@ -111,39 +111,39 @@ def _itself(site: Site, construct: str, symbol: str) -> Intent:
     )
     before, after = body[: test.item.end], body[test.item.end :]
     ported = f"{field_text(rule, 'left')} => {before}{text}{after}"
-    if not parses(f"macro_rules! m {{ {ported}; }}"):
+    if not parses_as_items(f"macro_rules! m {{ {ported}; }}"):
         return _unread(construct, symbol)
     right = rule.child_by_field_name("right")
     assert right is not None  # it has a text
     at = right.start_byte + len(before.encode())
-    return Add(construct, message, symbol=symbol, text=text, at=at)
+    return InsertText(construct, message, symbol=symbol, text=text, at=at)
 
 
 def _unread(construct: str, symbol: str) -> Intent:
     """Return what is asked of a person where what would be written could not be read."""
     why = f"give it one more rule by hand: portkit does not understand what {symbol} stands for"
-    return Ask(construct, why, symbol=symbol)
+    return RequireManual(construct, why, symbol=symbol)
 
 
 def _ported_body(site: Site, rule: Node) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
     job, body = site.job, field_text(rule, "right")
     copied, end = "", 0
-    for item in conditional_items(job, rule):
+    for item in list_conditional_items(job, rule):
         copied += f"{body[end : item.end]}{item.gap}{job.rename(item.text)}"
         end = item.end
     copied += body[end:]
-    for macro in job.learnt.macros.values():
+    for macro in job.tree_facts.macros.values():
         nested = re.compile(rf"(\b{macro.name}!\s*\()([^()]*)(\))")
         copied = nested.sub(partial(_with_argument, job, macro), copied)
     return copied.replace("\r\n", "\n")
 
 
-def _with_argument(job: Job, macro: DeviceMacro, call: re.Match[str]) -> str:
+def _with_argument(job: PortJob, macro: DeviceMacro, call: re.Match[str]) -> str:
     return call[1] + _more(job, macro, call[2]) + call[3]
 
 
-def _more(job: Job, macro: DeviceMacro, arguments: str) -> str:
+def _more(job: PortJob, macro: DeviceMacro, arguments: str) -> str:
     parts = arguments.split(",")
     if len([p for p in parts if p.strip()]) != macro.arity or not macro.behind:
         return arguments

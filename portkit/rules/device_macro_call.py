@@ -12,24 +12,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import COMMENTS, field_text, node_text
-from portkit.lang.span import Span
+from portkit.context.device_macros import generates_rocm_test
+from portkit.context.intent import (
+    AddToList,
+    AlreadyPorted,
+    Intent,
+    LeaveUnchanged,
+    ListMember,
+    RequireManual,
+)
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Enlist, Intent, Keep, Member, Stands
-from portkit.site.macros import makes_test
+from portkit.syntax.source_file import COMMENTS, field_text, node_text
+from portkit.syntax.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Job, Site
+    from portkit.context.port_job import PortJob, Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a call of a macro whose definition names the source vendor."""
     job = site.job
-    macro = job.learnt.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
+    macro = job.tree_facts.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
     if macro is None:
         return
     construct = f"call of {macro.name}!"
@@ -37,25 +44,27 @@ def check(site: Site) -> Iterator[Intent]:
     symbol = node_text(arguments[0][0]) if arguments else macro.name
     if len(arguments) < macro.arity:
         message = f"it takes a form of {macro.name}! that has no argument for each backend"
-        yield Keep(construct, message, symbol=symbol)
+        yield LeaveUnchanged(construct, message, symbol=symbol)
         return
-    if makes_test(job, macro):
+    if generates_rocm_test(job, macro):
         message = f"{macro.name}! makes {job.vendor.title}'s test itself"
-        yield Keep(construct, message, symbol=symbol)
+        yield LeaveUnchanged(construct, message, symbol=symbol)
         return
     group = arguments[macro.position]
     after = Span(group[0].start_byte, group[-1].end_byte)
     name = _renamed(job, site.source.slice(after))
     message = f"name the test of {job.vendor.title}: {name}"
     if len(arguments) > macro.arity:
-        yield Stands(construct, message, symbol=symbol)
+        yield AlreadyPorted(construct, message, symbol=symbol)
     elif not macro.behind:
-        yield Ask(construct, f"{message}, where the macro's definition has it", symbol=symbol)
+        yield RequireManual(
+            construct, f"{message}, where the macro's definition has it", symbol=symbol
+        )
     else:
-        yield Enlist(construct, message, symbol=symbol, members=(Member(after, name),))
+        yield AddToList(construct, message, symbol=symbol, members=(ListMember(after, name),))
 
 
-def _renamed(job: Job, argument: str) -> str:
+def _renamed(job: PortJob, argument: str) -> str:
     """Return the argument for the written vendor, which never is the argument itself."""
     new = job.rename(argument)
     if new == argument:

@@ -18,20 +18,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.context.intent import CopySite, Intent
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find an enum variant named after the source vendor."""
     job = site.job
-    if not site.scope.vendor and job.names_source(site.name) and not site.conditions:
-        yield Copy("enum variant", f"the enum gains {job.rename(site.name)}")
+    if not site.scope.vendor and job.mentions_cuda(site.name) and not site.conditions:
+        yield CopySite("enum variant", f"the enum gains {job.rename(site.name)}")
 
 
 RULE = SiteRule("PK505", frozenset({"enum_variant"}), check)

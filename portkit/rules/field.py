@@ -19,38 +19,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text, span_of
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent, Keep
+from portkit.syntax.source_file import field_text, node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a field, or its initializer, that is named after the source vendor."""
     job = site.job
-    plain = job.codebase.plain_at(site.source.path)
+    plain = job.codebase.find_no_feature_entry(site.source.path)
     if plain is not None and (name := _named(site)) is not None:
-        yield Keep("field", plain.reason, claims=(span_of(name),))
+        yield LeaveUnchanged("field", plain.reason, claims=(span_of(name),))
     if plain is not None:
         return
     if site.kind == "field_expression":
         yield from _read(site)
         return
     field = field_text(site.node, "name") or field_text(site.node, "field")
-    if site.scope.vendor or not job.names_source(field) or site.conditions:
+    if site.scope.vendor or not job.mentions_cuda(field) or site.conditions:
         return
-    if not job.names_unported(field) and _is_of_union(site):
+    if not job.mentions_unported_library(field) and _is_of_union(site):
         message = f"a value of a union sets one field. Write {job.rename(field)} by hand"
-        yield Ask("field", message, symbol=site.symbol(field))
-    elif not job.names_unported(field):
+        yield RequireManual("field", message, symbol=site.symbol(field))
+    elif not job.mentions_unported_library(field):
         message = f"the field gains {job.rename(field)} beside it"
-        yield Copy("field", message, symbol=site.symbol(field))
+        yield CopySite("field", message, symbol=site.symbol(field))
 
 
 def _is_of_union(site: Site) -> bool:
@@ -65,7 +65,7 @@ def _named(site: Site) -> Node | None:
     found = next((field for field in fields if field is not None), None)
     # The name of a method is one that a call asks for.
     called = site.parent is not None and site.parent.type == "call_expression"
-    is_own = found is not None and site.job.names_source(node_text(found)) and not called
+    is_own = found is not None and site.job.mentions_cuda(node_text(found)) and not called
     return found if is_own and not site.scope.vendor else None
 
 
@@ -74,14 +74,14 @@ def _read(site: Site) -> Iterator[Intent]:
     job, parent = site.job, site.parent
     name = field_text(site.node, "field")
     called = parent is not None and parent.type == "call_expression"
-    of_name = job.names_source(name) and not job.names_unported(name)
+    of_name = job.mentions_cuda(name) and not job.mentions_unported_library(name)
     if site.scope.vendor or called or not of_name:
         return
-    if job.renames_code(field_text(site.node, "value")):
+    if job.rename_changes_code(field_text(site.node, "value")):
         return
     new = job.rename(name)
     message = f"what {name} decides, {new} decides for {job.vendor.title}: write that by hand"
-    yield Ask("field that is read", message, symbol=site.symbol())
+    yield RequireManual("field that is read", message, symbol=site.symbol())
 
 
 RULE = SiteRule(

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.guards import guarded
-from portkit.rules import FileRule, When
+from portkit.port.function_guards import find_guarded_functions
+from portkit.rules import FileFilter, FileRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
-    from portkit.tree.finding import Finding
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find a function that the profile has a guard for."""
-    return guarded(job, source)
+    return find_guarded_functions(job, source)
 
 
-RULE = FileRule("PK106", When.ALWAYS, check)
+RULE = FileRule("PK106", FileFilter.ALWAYS, check)

@@ -14,22 +14,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.by_host import by_host
+from portkit.context.intent import InsertText, Intent
+from portkit.port.host_fallback import write_host_fallback
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find the method of the source vendor, or of a peer, in an operation that the CPU has too."""
     job = site.job
-    text = by_host(site)
+    text = write_host_fallback(site)
     if text:
-        yield Add(
+        yield InsertText(
             "operation",
             f"its kernel is not ported: on {job.vendor.title} the CPU computes it",
             symbol=site.symbol(site.name),

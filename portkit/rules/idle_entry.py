@@ -17,26 +17,26 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import MAIN, brought
-from portkit.copying.additions import WORKFLOWS
-from portkit.copying.patches import IDLE
-from portkit.lang.span import Span
-from portkit.lang.typed import Lines
-from portkit.profile.entries import Entry, InPlace, Prose, Section
-from portkit.profile.looked import NAME as LOOKED
-from portkit.profile.settings import NAME
+from portkit.codebases.registry import MAIN, find_shipped
+from portkit.context import profile_targets
+from portkit.port.item_patches import IDLE
+from portkit.port.new_files import WORKFLOWS
+from portkit.profiles.accepted_findings import NAME as LOOKED
+from portkit.profiles.entries import Entry, ProsePatch, Section, TextPatch
+from portkit.profiles.settings import NAME
 from portkit.rules import ProfileRule
-from portkit.site import presence
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.syntax.span import Span
+from portkit.syntax.typed_toml import KeyLines
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from portkit.lang.typed import Key
-    from portkit.profile.entries import Patch
-    from portkit.profile.settings import Settings
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.profiles.entries import Patch
+    from portkit.profiles.settings import Settings
+    from portkit.syntax.typed_toml import Key
 
     _Idle = tuple[Key, str, str]
     """Where an entry stands in the profile, what it names, and what is wrong."""
@@ -49,7 +49,7 @@ _NOWHERE: Final = "no place of the tree is the one that was looked at: take the 
 _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
 
 
-def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
+def check(job: PortJob, findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
     """Return a finding for each entry of the codebase's profile that does nothing in the tree.
 
     Args:
@@ -67,25 +67,25 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
     codebase, directory = job.codebase, job.codebase.directory
     idle = tuple(_idle_entries(job, findings, used, len(settings.decisions)))
     entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
-    if not idle or (directory in brought().values() and 2 * len(idle) > entries):
+    if not idle or (directory in find_shipped().values() and 2 * len(idle) > entries):
         return own  # of many, the tree is a part of the codebase, and the profile is not the tree's
     idle = tuple(each for each in idle if not _of_no_crate(job, each))
     if directory is None:
         return *own, *(_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle)
-    path, lines = f"{directory.root.name}/{MAIN}", Lines(directory.text(MAIN))
+    path, lines = f"{directory.root.name}/{MAIN}", KeyLines(directory.text(MAIN))
     return *own, *(_finding(path, lines.of(key), f"{key[0]} {n!r}", why) for key, n, why in idle)
 
 
-def _of_no_crate(job: Job, idle: _Idle) -> bool:
+def _of_no_crate(job: PortJob, idle: _Idle) -> bool:
     """Whether an entry is about a crate of the codebase that the tree lacks."""
     key, _, why = idle
     tables = {"keep": job.codebase.keep, "patch": job.codebase.patches}
     if why != _NOTHING or key[0] not in tables:
         return False
-    return presence.lacks_crate(job, tables[str(key[0])][int(key[1])].path)
+    return profile_targets.is_crate_missing(job, tables[str(key[0])][int(key[1])].path)
 
 
-def looked_at_nothing(path: str, line: int, place: str) -> Finding:
+def report_lost_acceptance(path: str, line: int, place: str) -> Finding:
     """Return the finding about a place that was looked at and stands nowhere any more.
 
     Args:
@@ -97,9 +97,9 @@ def looked_at_nothing(path: str, line: int, place: str) -> Finding:
 
 
 def _idle_decisions(
-    job: Job, used: AbstractSet[str], shadowed: AbstractSet[str], settings: Settings
+    job: PortJob, used: AbstractSet[str], shadowed: AbstractSet[str], settings: Settings
 ) -> Iterator[Finding]:
-    for entry, line in zip(job.codebase.conditions, settings.decision_lines, strict=False):
+    for entry, line in zip(job.codebase.conditions, settings.condition_lines, strict=False):
         key = job.codebase.key(entry)
         if key not in used:
             why = _SHADOWED if key in shadowed else _UNDECIDED
@@ -107,30 +107,33 @@ def _idle_decisions(
 
 
 def _idle_entries(
-    job: Job, findings: Sequence[Finding], used: AbstractSet[str], own: int
+    job: PortJob, findings: Sequence[Finding], used: AbstractSet[str], own: int
 ) -> Iterator[_Idle]:
     """Yield what does nothing; the first conditions, ``own`` of them, are not the profile's."""
     codebase = job.codebase
     for number, condition in enumerate(codebase.conditions[own:]):
         met = codebase.key(condition) in used
         yield from _said(job, ("condition", number), condition, condition.when, met)
-    keeping = {id(codebase.kept(path)) for path in job.learnt.mentions}
+    keeping = {id(codebase.kept(path)) for path in job.tree_facts.mentions}
     for number, keep in enumerate(codebase.keep):
         met = id(keep) in keeping
         yield from _said(job, ("keep", number), keep, keep.path, met)
-    taking = {id(codebase.plain_at(path)) for path in job.learnt.mentions}
+    taking = {id(codebase.find_no_feature_entry(path)) for path in job.tree_facts.mentions}
     for number, plain in enumerate(codebase.plain):
         yield from _said(job, ("plain", number), plain, plain.path, id(plain) in taking)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
-            not patch.is_for(job.workspace.version) and presence.has_target(job, patch)
+            not patch.applies_to_version(job.workspace.version)
+            and profile_targets.has_target(job, patch)
         )
         yield from _said(job, ("patch", number), patch, _named(patch), met)
-    for number, exclusive in enumerate(codebase.exclusives):
+    for number, exclusive in enumerate(codebase.feature_conflicts):
         met = any(
-            presence.has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
-            for source in presence.files(job, exclusive.path)
-            if source.path in job.learnt.mentions
+            profile_targets.has_item(
+                source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol)
+            )
+            for source in profile_targets.find_files(job, exclusive.path)
+            if source.path in job.tree_facts.mentions
         )
         yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
     for number, folder in enumerate(codebase.hip_sources):
@@ -140,39 +143,43 @@ def _idle_entries(
     # Whether a workflow is written is a decision, and depends on whether the tree has others.
     added |= {path for path in codebase.templates if path.startswith(f"{WORKFLOWS}/")}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
-    for name in codebase.said_dependencies:
-        if not presence.named_in(manifests, name):
+    for name in codebase.declared_dependencies:
+        if not profile_targets.is_word_in_texts(manifests, name):
             yield ("dependencies", name), name, _NOTHING
     for name in codebase.uses:
         crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
-        if not job.workspace.depends_on(crates):
+        if not job.workspace.depends_on_crate(crates):
             yield ("uses",), name, _NOTHING
-    if codebase.source_feature and not presence.is_feature(job, [], codebase.source_feature):
+    if codebase.source_feature and not profile_targets.is_feature(job, [], codebase.source_feature):
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
         word = str(place[-1])
         if place[0] == "templates":
             met = word in added
         elif place[0] == "names":
-            met = presence.is_renamed(job, word)
+            met = profile_targets.is_renamed(job, word)
         else:
-            met = presence.is_feature(job, manifests, word)
+            met = profile_targets.is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     host = codebase.host
     # Above another codebase it may be that one's.
     rust = (s.data for path, s in job.workspace.sources.items() if path.endswith(".rs"))
-    if host is not None and not codebase.uses and not presence.named_in(rust, host.storage):
+    if (
+        host is not None
+        and not codebase.uses
+        and not profile_targets.is_word_in_texts(rust, host.storage)
+    ):
         yield ("host",), host.storage, _NOTHING
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:
         yield ("kernels",), kernels.source, _NOTHING
 
 
-def _said(job: Job, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_Idle]:
+def _said(job: PortJob, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_Idle]:
     version = job.workspace.version
-    if entry.is_for(version) and not met and entry.published:
+    if entry.applies_to_version(version) and not met and entry.published:
         yield key, name, _NOTHING
-    elif met and not entry.is_for(version):
+    elif met and not entry.applies_to_version(version):
         yield key, name, _SOMETHING.format(version=version, what="mend since or until")
 
 
@@ -191,7 +198,7 @@ def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
 
 
 def _named(patch: Patch) -> str:
-    if isinstance(patch, InPlace | Prose):
+    if isinstance(patch, TextPatch | ProsePatch):
         return patch.find
     return patch.heading if isinstance(patch, Section) else patch.symbol
 

@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.source import field_text, node_text, statement_of
+from portkit.context.intent import AlreadyPorted, Intent, LeaveUnchanged, ReplaceText, RequireManual
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Keep, Replace, Stands
+from portkit.syntax.source_file import field_text, find_statement, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _GOES_ON: Final = frozenset({"is_ok", "ok", "or", "or_else", "unwrap_or", "unwrap_or_else"})
 """Methods of a result after which code goes on, whatever went wrong."""
@@ -40,7 +40,7 @@ def check(site: Site) -> Iterator[Intent]:
     asks = site.kind == "try_expression"
     call = site.node.named_children[0] if asks else site.node
     path, _, name = field_text(call, "function").rpartition("::")
-    if site.scope.vendor or site.is_source or site.is_written:
+    if site.scope.vendor or site.is_cuda_only or site.is_rocm_only:
         return
     if name == f"new_{site.job.vendor.source}" and not asks and site.job.rename(path) == path:
         yield from _made_if_there(site)
@@ -60,7 +60,9 @@ def _chosen(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
     """
     job, construct, text, indent = site.job, "choice of a device", site.code, site.indent
     if job.rename(path) != path:
-        return Ask(construct, f"the type is CUDA's own: ask for {job.vendor.title} by hand")
+        return RequireManual(
+            construct, f"the type is CUDA's own: ask for {job.vendor.title} by hand"
+        )
     cpu = f"{path}::Cpu" if path else "Cpu"
     new = (
         f"match {text} {{\n{indent}    {cpu if asks else f'Ok({cpu})'} => {job.rename(text)},\n"
@@ -69,40 +71,40 @@ def _chosen(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
     start = site.node.start_byte
     before = site.source.data[max(start - 1, 0) : start]  # one byte, maybe not all of a character
     apart = not before.isalnum()  # as in `return::Device::..`
-    return Replace(
+    return ReplaceText(
         construct,
         f"ask for {job.vendor.title} before falling back to the CPU",
         old=text,
         new=new if apart else f" {new}",
         sign=job.rename(node_text(call)),
-        within=site.parent if asks else statement_of(site.node),
+        within=site.parent if asks else find_statement(site.node),
     )
 
 
 def _made_if_there(site: Site) -> Iterator[Intent]:
     """Find what makes a device, where the code goes on without one, or asks for both already."""
     job, parent, text = site.job, site.parent, site.code
-    construct, within = "device that is made", statement_of(site.node)
+    construct, within = "device that is made", find_statement(site.node)
     said = f"ask for {job.vendor.title} where there is none of CUDA's"
-    if job.codebase.plain_at(site.source.path) is not None or parent is None:
+    if job.codebase.find_no_feature_entry(site.source.path) is not None or parent is None:
         return
     if job.rename(text) in node_text(within):
-        yield Stands(construct, said)
+        yield AlreadyPorted(construct, said)
     elif field_text(parent, "field") in _GOES_ON or field_text(parent, "pattern").startswith("Ok("):
         new = f"{text}.or_else(|_| {job.rename(text)})"
-        yield Replace(construct, said, old=text, new=new, sign=job.rename(text), within=within)
+        yield ReplaceText(construct, said, old=text, new=new, sign=job.rename(text), within=within)
 
 
 def _made(site: Site) -> Iterator[Intent]:
     """Find the name of what makes a device, where nothing before asks which is there."""
-    job, plain = site.job, site.job.codebase.plain_at(site.source.path)
+    job, plain = site.job, site.job.codebase.find_no_feature_entry(site.source.path)
     if site.scope.vendor or site.code != f"new_{job.vendor.source}":
         return
     said = f"it makes CUDA's device: see whether {job.vendor.title}'s is to be made here"
     if plain is not None:
-        yield Keep("device that is made", f"{plain.reason}: {said}", review=True)
+        yield LeaveUnchanged("device that is made", f"{plain.reason}: {said}", review=True)
     else:
-        yield Ask("device that is made", f"{said}, by hand")
+        yield RequireManual("device that is made", f"{said}, by hand")
 
 
 RULE = SiteRule("PK406", frozenset({"call_expression", "identifier", "try_expression"}), check)

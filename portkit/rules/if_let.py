@@ -18,16 +18,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang import patterns
-from portkit.lang.source import node_text, span_of, spans_of
-from portkit.lang.span import Span
+from portkit.context.intent import AddBranch, CopySite, Intent, JoinPatterns
 from portkit.rules import SiteRule
-from portkit.site.intent import Branch, Copy, Intent, Join
+from portkit.syntax import patterns
+from portkit.syntax.source_file import node_text, span_of, spans_of
+from portkit.syntax.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -37,25 +37,25 @@ def check(site: Site) -> Iterator[Intent]:
     body = site.node.child_by_field_name("consequence")
     if site.scope.vendor or condition is None or body is None:
         return
-    let = patterns.find_let(condition, job.renames_code)
+    let = patterns.find_let(condition, job.rename_changes_code)
     pattern = let.child_by_field_name("pattern") if let is not None else None
     if let is None or pattern is None:
         return
     own = f"a step of its own for {job.vendor.title}"
     branch = (Span(condition.start_byte, body.end_byte),)
     alone = site.node.child_by_field_name("alternative") is None and _is_statement(site)
-    apart = Copy if alone else Branch
+    apart = CopySite if alone else AddBranch
     step = apart(construct, own, claims=branch)
-    lists = patterns.mixed_lists(pattern, job.names_value)
-    binds = patterns.binds_of(pattern, job.names_value)
-    if not lists and (binds or job.renames_code(node_text(body))):
+    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
+    binds = patterns.may_bind_value(pattern, job.mentions_cuda_value)
+    if not lists and (binds or job.rename_changes_code(node_text(body))):
         yield step
         return
-    yield Join(
+    yield JoinPatterns(
         construct,
         f"the step runs for {job.vendor.title} too: see that it is needed there",
         review=True,
-        lists=tuple(map(spans_of, lists or [patterns.members(pattern)])),
+        lists=tuple(map(spans_of, lists or [patterns.split_or_pattern(pattern)])),
         otherwise=step,
         claims=(span_of(let),),
     )

@@ -15,42 +15,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.toml import bare, end_of, key_of, name_of, root_of, table_of
-from portkit.lang.toml import written as key
+from portkit.context.intent import AlreadyPorted, InsertText, Intent
 from portkit.rules import SiteRule
-from portkit.rules.dependency import renamed_counterpart
-from portkit.site.intent import Add, Intent, Stands
-from portkit.tree.resolution import offered_features
+from portkit.rules.dependency import name_counterpart
+from portkit.syntax.toml_nodes import (
+    find_pair_end,
+    find_root,
+    read_entry_name,
+    read_key,
+    read_table_header,
+    unquote,
+)
+from portkit.syntax.toml_nodes import quote_key as key
+from portkit.workspace.cargo_resolution import find_requestable_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a dependency whose name is the source vendor's feature."""
-    job, name = site.job, name_of(site.node)
+    job, name = site.job, read_entry_name(site.node)
     if site.crate is None or name not in job.counterparts:
         return
-    if not table_of(site.node).endswith("dependencies") or renamed_counterpart(site, name):
+    if not read_table_header(site.node).endswith("dependencies") or name_counterpart(site, name):
         return
     manifest, new = site.crate.manifest, job.counterparts[name]
-    if name in manifest.get("features", {}) or name not in offered_features(manifest):
+    if name in manifest.get("features", {}) or name not in find_requestable_features(manifest):
         return
     construct = "feature of a dependency's name"
-    if new in offered_features(manifest):
-        yield Stands(construct, f"the feature {new} is there", symbol=new)
+    if new in find_requestable_features(manifest):
+        yield AlreadyPorted(construct, f"the feature {new} is there", symbol=new)
         return
     table = _find_features(site.node)
     text, at = f"[features]\n{key(new)} = []\n\n", _start_of_table(site.node)
     if table is not None:
         pairs = [child for child in table.named_children if child.type == "pair"]
         text = f"\n{key(new)} = []"
-        at = end_of(pairs[-1]) if pairs else table.children[2].end_byte
-    yield Add(
+        at = find_pair_end(pairs[-1]) if pairs else table.children[2].end_byte
+    yield InsertText(
         construct,
         f"the optional dependency {name} is the feature {name} as well, so the crate gains a"
         f" feature {new}; it turns nothing on: see which crate it should turn on",
@@ -63,8 +70,8 @@ def check(site: Site) -> Iterator[Intent]:
 
 def _find_features(node: Node) -> Node | None:
     """Return the table of features of a manifest, or None."""
-    tables = (child for child in root_of(node).named_children if child.type == "table")
-    return next((t for t in tables if bare(key_of(t)) == "features"), None)
+    tables = (child for child in find_root(node).named_children if child.type == "table")
+    return next((t for t in tables if unquote(read_key(t)) == "features"), None)
 
 
 def _start_of_table(pair: Node) -> int:

@@ -17,21 +17,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.texts import IN_PLACE, texts
-from portkit.rules import FileRule, When
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.port.text_patches import IN_PLACE, find_text_places
+from portkit.rules import FileFilter, FileRule
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.copying.texts import Text
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.port.text_patches import TextPlace
+    from portkit.syntax.source_file import SourceFile
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find a text that the profile has another for."""
-    for text in texts(job, source):
+    for text in find_text_places(job, source):
         yield Finding(
             code=IN_PLACE,
             path=source.path,
@@ -46,10 +46,10 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         )
 
 
-def _status(text: Text) -> Status:
+def _status(text: TextPlace) -> Status:
     if text.is_exception:
         return Status.NONE
     return Status.PORTED if text.standing else Status.TODO
 
 
-RULE = FileRule(IN_PLACE, When.ALWAYS, check)
+RULE = FileRule(IN_PLACE, FileFilter.ALWAYS, check)

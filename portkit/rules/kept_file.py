@@ -14,30 +14,30 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit.copying import bound
-from portkit.copying.additions import beside
-from portkit.copying.launchers import launchers
-from portkit.copying.targets import cuda_only_target
-from portkit.copying.whole_files import unported_file
-from portkit.lang.renaming import code_only
-from portkit.lang.span import Span
-from portkit.rules import FileRule, When
-from portkit.rules.page_section import section_of
-from portkit.site.context import Gating
-from portkit.tree.finding import Applicability, Finding, Status
-from portkit.tree.workspace import CUDA_CODE, KERNELS
+from portkit.context.port_job import Gating
+from portkit.port import cuda_only_deps
+from portkit.port.c_launchers import find_launchers
+from portkit.port.manifest_targets import find_cuda_only_target
+from portkit.port.new_files import explain_adjacent_file
+from portkit.port.whole_files import find_unported_feature_of_file
+from portkit.rules import FileFilter, FileRule
+from portkit.rules.page_section import find_section
+from portkit.syntax.name_table import strip_comments_and_strings
+from portkit.syntax.span import Span
+from portkit.workspace.cargo_workspace import CUDA_CODE, KERNELS
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find a file that mentions a backend and is no matter of a copy."""
     path, trust = source.path, Applicability.KEEP
-    if path in job.learnt.analogs or section_of(job, source) is not None:
+    if path in job.tree_facts.copied_files or find_section(job, source) is not None:
         return
     said = reason = _kept_reason(job, source)
     if path.endswith(".md"):
@@ -51,13 +51,13 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
             "CUDA code: `portkit hipify` makes a HIP source of it; have the build compile that "
             "under the feature"
         )
-    elif not reason and (alone := bound.of_file(job, path)) is not None:
+    elif not reason and (alone := cuda_only_deps.explain_uncopied_file(job, path)) is not None:
         trust = Applicability.MANUAL
         said = reason = f"{alone.reason}: nothing of it is copied before that"
     if not reason:
         return
     whole = Span(0, max(len(source.data), 1))
-    number = len(job.learnt.mentions.get(path, ()))
+    number = len(job.tree_facts.mentions.get(path, ()))
     count = f" ({number} mention{'' if number == 1 else 's'})" if number else ""
     yield Finding(
         code="PK102",
@@ -73,24 +73,24 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     )
 
 
-def _build_by_hand(job: Job, path: str) -> str:
+def _build_by_hand(job: PortJob, path: str) -> str:
     """Return why a person writes the build script of a counterpart, if one does."""
-    whole = job.codebase.whole_at(path)
+    whole = job.codebase.find_cuda_only_crate(path)
     if whole is None or whole.unported or not job.workspace.is_build_script(path):
         return ""
-    found = launchers(job, whole)
+    found = find_launchers(job, whole)
     if not isinstance(found, str):
         return ""
     return f"{found}: write {whole.place}/build.rs, and have hipcc compile what this has nvcc do"
 
 
-def _kept_reason(job: Job, source: Source) -> str:
+def _kept_reason(job: PortJob, source: SourceFile) -> str:
     kept = job.codebase.kept(source.path)
     if kept is not None:
         return kept.reason
-    if source.path.endswith(CUDA_CODE) and (said := beside(job, source.path)):
+    if source.path.endswith(CUDA_CODE) and (said := explain_adjacent_file(job, source.path)):
         return said
-    whole = job.codebase.whole_at(source.path)
+    whole = job.codebase.find_cuda_only_crate(source.path)
     if whole is not None:
         return whole.unported or f"{whole.place} takes the place of the whole crate"
     if not source.path.endswith(".rs"):
@@ -103,31 +103,31 @@ def _kept_reason(job: Job, source: Source) -> str:
         for part in source.path.split("/")[1:]
     ):
         return _of_peer(job)
-    feature = unported_file(job, source.path)
+    feature = find_unported_feature_of_file(job, source.path)
     if feature:
-        return job.why_unported(feature, source.path)
-    if (target := cuda_only_target(job, source.path)) is not None:
+        return job.explain_unported(feature, source.path)
+    if (target := find_cuda_only_target(job, source.path)) is not None:
         return (
             f"the target {target.name} requires the feature {job.source_feature}, so CUDA alone is"
             " built with it"
         )
-    alone = bound.of_file(job, source.path)
+    alone = cuda_only_deps.explain_uncopied_file(job, source.path)
     return alone.reason if alone is not None and alone.settled else ""
 
 
-def _names_peer_alone(job: Job, source: Source) -> bool:
+def _names_peer_alone(job: PortJob, source: SourceFile) -> bool:
     """Whether a header or C++ is a peer's by what its code names: a peer, and nothing of CUDA's.
 
     Comments are no code, in C++ as in Rust.
     """
     if not source.path.endswith(CUDA_CODE) or source.path.endswith(KERNELS):
         return False
-    code = code_only(source.text(0, source.size))
-    return job.names_peer(code) and not job.names_source(code)
+    code = strip_comments_and_strings(source.text(0, source.size))
+    return job.mentions_peer(code) and not job.mentions_cuda(code)
 
 
-def _of_peer(job: Job) -> str:
+def _of_peer(job: PortJob) -> str:
     return f"it belongs to {job.vendor.peers[0].capitalize()}; {job.vendor.title} follows CUDA"
 
 
-RULE = FileRule("PK102", When.MENTIONS, check)
+RULE = FileRule("PK102", FileFilter.MENTIONS, check)

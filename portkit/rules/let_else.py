@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang import patterns
-from portkit.lang.source import node_text, span_of, spans_of
+from portkit.context.intent import Intent, JoinPatterns, RequireManual
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Join
+from portkit.syntax import patterns
+from portkit.syntax.source_file import node_text, span_of, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -30,17 +30,17 @@ def check(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.node.child_by_field_name("alternative") is None:
         return
-    if site.scope.vendor or site.conditions or not job.renames_code(node_text(pattern)):
+    if site.scope.vendor or site.conditions or not job.rename_changes_code(node_text(pattern)):
         return
-    lists = patterns.mixed_lists(pattern, job.names_value)
+    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
     title, claims = job.vendor.title, (span_of(pattern),)
-    yield Join(
+    yield JoinPatterns(
         construct,
         f"{title} is not turned away: see that what follows holds for it",
         review=True,
         lists=tuple(map(spans_of, lists or [[pattern]])),
         pattern=None if lists else pattern,
-        otherwise=Ask(
+        otherwise=RequireManual(
             construct,
             f"what follows runs for CUDA alone: give {title} a function or a branch of its own",
             claims=claims,

@@ -12,17 +12,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.cfg import conditions_of
-from portkit.lang.source import field_text, grouped, node_text
+from portkit.context.intent import Intent, LeaveUnchanged
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
+from portkit.syntax.cfg import parse_conditions
+from portkit.syntax.source_file import field_text, group_attributes, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _PATHS: Final = frozenset({"scoped_identifier", "scoped_use_list", "use_list"})
 _FUNCTIONS: Final = frozenset({"closure_expression", "function_item", "function_signature_item"})
@@ -31,17 +31,17 @@ _FUNCTIONS: Final = frozenset({"closure_expression", "function_item", "function_
 def check(site: Site) -> Iterator[Intent]:
     """Find the name of a value of a function's own that names the source vendor."""
     job, parent = site.job, site.parent
-    if site.scope.vendor or parent is None or not job.names_source(site.code):
+    if site.scope.vendor or parent is None or not job.mentions_cuda(site.code):
         return
     if parent.type in _PATHS or parent.child_by_field_name("function") == site.node:
         return
     if parent.type == "shorthand_field_initializer":
         return  # the name of a field as well
-    plain = job.codebase.plain_at(site.source.path) is not None
+    plain = job.codebase.find_no_feature_entry(site.source.path) is not None
     find = partial(_bound, any_build=plain)
-    names = (site.once("values", each.id, make=partial(find, each)) for each in _around(site))
+    names = (site.memoize("values", each.id, make=partial(find, each)) for each in _around(site))
     if any(site.code in bound for bound in names):
-        yield Keep("name of a value", "a name decides nothing: what it is given does")
+        yield LeaveUnchanged("name of a value", "a name decides nothing: what it is given does")
 
 
 def _around(site: Site) -> Iterator[Node]:
@@ -66,8 +66,8 @@ def _bound(function: Node, *, any_build: bool) -> frozenset[str]:
     pending = [function]
     while pending:
         node = pending.pop()
-        for child, attributes in grouped(node):
-            if child.type == "let_declaration" and (any_build or not conditions_of(attributes)):
+        for child, attributes in group_attributes(node):
+            if child.type == "let_declaration" and (any_build or not parse_conditions(attributes)):
                 found.add(field_text(child, "pattern").removeprefix("mut "))
             if child.type not in _FUNCTIONS:
                 pending.append(child)

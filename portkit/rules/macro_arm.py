@@ -18,16 +18,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying import gating
+from portkit.context.intent import AddToList, AlreadyPorted, Intent, ListMember, RequireManual
+from portkit.context.macro_arms import count_copies, find_arms
+from portkit.context.macro_fragments import find_macro_name, is_evaluating
+from portkit.port import gating
 from portkit.rules import SiteRule
-from portkit.site.fragments import find_name, is_evaluating
-from portkit.site.intent import Ask, Enlist, Intent, Member, Stands
-from portkit.site.macro_arms import count_copies, find_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _CONSTRUCT: Final = "match arm in a macro"
 _NO_ATTRIBUTE: Final = (
@@ -39,25 +39,26 @@ _NO_ATTRIBUTE: Final = (
 def check(site: Site) -> Iterator[Intent]:
     """Find the arms for the source vendor among the arguments of a macro."""
     job, call = site.job, site.node
-    if site.scope.vendor or site.is_source or is_evaluating(call):
+    if site.scope.vendor or site.is_cuda_only or is_evaluating(call):
         return
     message = f"copy the arm for {job.vendor.title}"
-    attribute = gating.feature_attribute(job) if gating.is_cfg(site) else ""
+    attribute = gating.write_feature_attribute(job) if gating.requires_cfg(site) else ""
     for arm, count in find_arms(site, call):
         copy = job.rename(site.source.slice(arm.span))
         copies = _write_gated(copy, attribute) if attribute else (copy,)
         right = next((c for c in copies if count_copies(site, call, arm, c) == 1), "")
-        if count > 1 or job.names_vendor(arm.pattern):
-            yield Stands(_CONSTRUCT, message, claims=(arm.span,))
+        if count > 1 or job.mentions_rocm(arm.pattern):
+            yield AlreadyPorted(_CONSTRUCT, message, claims=(arm.span,))
         elif right:
-            member = Member(arm.span, right, separator=arm.separator)
-            yield Enlist(_CONSTRUCT, message, members=(member,), claims=(arm.span,))
+            member = ListMember(arm.span, right, separator=arm.separator)
+            yield AddToList(_CONSTRUCT, message, members=(member,), claims=(arm.span,))
         else:
             reason = (
-                f"{find_name(call)}! takes no such arm as portkit would write. The match lacks one"
+                f"{find_macro_name(call)}! takes no such arm as portkit would write. The match"
+                " lacks one"
                 f" for {job.vendor.title}. Write it by hand."
             )
-            yield Ask(_CONSTRUCT, _NO_ATTRIBUTE if count else reason, claims=(arm.span,))
+            yield RequireManual(_CONSTRUCT, _NO_ATTRIBUTE if count else reason, claims=(arm.span,))
 
 
 def _write_gated(copy: str, attribute: str) -> tuple[str, ...]:

@@ -25,19 +25,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import widened
-from portkit.copying.left_out import is_left_out
-from portkit.lang import patterns
-from portkit.lang.source import node_text
+from portkit.context.intent import (
+    AlreadyPorted,
+    CopySite,
+    Intent,
+    LeaveUnchanged,
+    RequireManual,
+    WidenCondition,
+)
+from portkit.port import widened_conditions
+from portkit.port.error_arms import is_error_arm
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent, Keep, Stands, Widen
+from portkit.syntax import patterns
+from portkit.syntax.source_file import node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -46,48 +53,57 @@ def check(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor:
         return
-    if not all(job.names_value(patterns.asked(m)) for m in patterns.members(pattern)):
+    if not all(
+        job.mentions_cuda_value(patterns.hide_bindings(m))
+        for m in patterns.split_or_pattern(pattern)
+    ):
         yield from _of_feature(site, pattern)
         return
-    if patterns.mixed_lists(pattern, job.names_value) or site.unported_feature:
+    if patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value) or site.unported_feature:
         return
-    construct = f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}"
-    if is_left_out(site.node):
+    construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
+    if is_error_arm(site.node):
         kept = "the arm stands for one that is left out: see whether it is CUDA's"
-        yield Keep(construct, kept, review=True)
+        yield LeaveUnchanged(construct, kept, review=True)
     elif re.search(rf"\b{job.vendor.variant}\b", node_text(pattern)):
         title = job.vendor.title
-        yield Stands(construct, f"the arm is between the two backends, {title} among them")
+        yield AlreadyPorted(construct, f"the arm is between the two backends, {title} among them")
     else:
         message = f"copy the arm for {job.vendor.title}"
-        plain = job.codebase.plain_at(site.source.path) is not None
-        unbuilt = plain and any(job.without_source(cfg) for _, cfg in site.conditions)
+        plain = job.codebase.find_no_feature_entry(site.source.path) is not None
+        unbuilt = plain and any(job.cfg_excludes_cuda(cfg) for _, cfg in site.conditions)
         if unbuilt:
             message += ", with its feature on too: see that what it says is true then"
-        yield Copy(construct, message, review=unbuilt)
+        yield CopySite(construct, message, review=unbuilt)
 
 
 def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
     """Find an arm under the source vendor's feature on a value that is no vendor's."""
     job = site.job
-    if not site.is_source or site.unported_feature or job.names_value(patterns.asked(pattern)):
+    if (
+        not site.is_cuda_only
+        or site.unported_feature
+        or job.mentions_cuda_value(patterns.hide_bindings(pattern))
+    ):
         return
-    construct = f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}"
+    construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
     # The attributes of an arm are part of its node.
-    if job.is_about_source(site.source.text(pattern.start_byte, site.node.end_byte)):
+    if job.is_cuda_specific(site.source.text(pattern.start_byte, site.node.end_byte)):
         ask = f"its value is no vendor's, and CUDA answers it: choose {job.vendor.title}'s by hand"
-        yield Ask(construct, ask)
+        yield RequireManual(construct, ask)
         return
-    if not any(job.of_source(cfg) for _, cfg in site.conditions):
+    if not any(job.cfg_requires_cuda(cfg) for _, cfg in site.conditions):
         return
-    if any(job.without_source(cfg) for _, cfg in site.conditions):
-        yield Keep(construct, "it asks for CUDA and for its absence, and never stands")
+    if any(job.cfg_excludes_cuda(cfg) for _, cfg in site.conditions):
+        yield LeaveUnchanged(construct, "it asks for CUDA and for its absence, and never stands")
         return
     for attribute, cfg in site.conditions:
-        if job.about_source(cfg):
-            yield Widen(
+        if job.cfg_mentions_cuda(cfg):
+            yield WidenCondition(
                 construct,
-                widened.said(site, site.source.text(pattern.start_byte, site.node.end_byte)),
+                widened_conditions.explain_widening(
+                    site, site.source.text(pattern.start_byte, site.node.end_byte)
+                ),
                 review=True,
                 condition=attribute,
                 within=attribute,

@@ -16,28 +16,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from portkit.context.match_gap import MissingArmBehavior
 from portkit.rules import GapRule
-from portkit.site.gap import Answer
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
-    from portkit.site.context import Job
-    from portkit.site.gap import Gap
+    from portkit.context.match_gap import MatchGap
+    from portkit.context.port_job import PortJob
 
 _NEEDED: Final = "{enum} gains {variant}, and this match needs an arm for it."
 _STANDS: Final = "This match has the arms that {variant} needs."
 _SAID: Final = {
-    Answer.COPY: "The arm is the CUDA arm under {title}'s names. Check it.",
-    Answer.OTHERS: "The arm answers as the arms on other values do. Check that it should.",
-    Answer.ERROR: "No arm says what to do then, so the new arm answers with an error. Write its"
-    " value.",
+    MissingArmBehavior.COPY: "The arm is the CUDA arm under {title}'s names. Check it.",
+    MissingArmBehavior.OTHERS: "The arm answers as the arms on other values do."
+    " Check that it should.",
+    MissingArmBehavior.ERROR: "No arm says what to do then, so the new arm answers with an error."
+    " Write its value.",
 }
 
 
-def check(job: Job, gap: Gap) -> Finding:
+def check(job: PortJob, gap: MatchGap) -> Finding:
     """Return the finding that writes the missing arms."""
     enum = ", ".join(gap.enums)
-    stands = gap.answer is Answer.STANDS
+    stands = gap.answer is MissingArmBehavior.STANDS
     said = _STANDS if stands else f"{_NEEDED} {_SAID[gap.answer]}"
     message = said.format(enum=enum, variant=job.vendor.variant, title=job.vendor.title)
     return Finding(

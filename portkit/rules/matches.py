@@ -19,31 +19,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang import patterns
-from portkit.lang.source import field_text
+from portkit.context.device_queries import find_deciding_node, is_cuda_branch, matches_cuda_only
+from portkit.context.intent import Intent, JoinPatterns
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Join
-from portkit.site.questions import decided, is_of_source, is_of_source_alone
+from portkit.syntax import patterns
+from portkit.syntax.source_file import field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a ``matches!`` that names the source vendor."""
     job = site.job
-    own = site.scope.vendor or site.is_source
+    own = site.scope.vendor or site.is_cuda_only
     if own or field_text(site.node, "macro").rsplit("::", 1)[-1] != "matches":
         return
-    holder = decided(site)
-    alone = is_of_source_alone(job, site.node)
-    if alone and holder.type == "if_expression" and is_of_source(site, holder):
+    holder = find_deciding_node(site)
+    alone = matches_cuda_only(job, site.node)
+    if alone and holder.type == "if_expression" and is_cuda_branch(site, holder):
         return  # PK402's
-    _, members, _ = patterns.of_matches(site.node)
-    if any(job.names_value(site.source.slice(m)) for m in members):
-        yield Join(
+    _, members, _ = patterns.parse_matches_macro(site.node)
+    if any(job.mentions_cuda_value(site.source.slice(m)) for m in members):
+        yield JoinPatterns(
             "matches! on a device",
             f"{job.vendor.title} joins the pattern: see that the same holds on AMD",
             review=True,

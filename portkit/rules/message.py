@@ -24,20 +24,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import programs
-from portkit.lang.cfg import around
-from portkit.lang.features import variable
-from portkit.lang.known_macros import MacroUse, find_use
-from portkit.lang.renaming import conditions
+from portkit.context.device_queries import name_feature_variable
+from portkit.context.display_macros import (
+    find_display_callee,
+    is_argument_only_displayed,
+    is_display_call,
+)
+from portkit.context.intent import Intent, LeaveUnchanged, ReplaceText, RequireManual
+from portkit.port import cuda_tools
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Keep, Replace
-from portkit.site.questions import feature_variable
-from portkit.site.telling import given_to, only_told, tells
+from portkit.syntax.cfg import find_conditions_around
+from portkit.syntax.features import cargo_feature_variable
+from portkit.syntax.known_macros import MacroUse, find_use
+from portkit.syntax.name_table import find_feature_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from portkit.site.context import Job, Site
+    from portkit.context.port_job import PortJob, Site
 
 
 _TRIGGER = ("cargo:rerun-if-", "cargo::rerun-if-")
@@ -56,9 +60,9 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     text = _text(site)
     own = _decides(job).get(text) or _decides(job).get(text.lower())
-    prose = job.prose_in(site)
+    prose = job.find_prose_patch(site)
     if prose is not None:
-        yield Replace(
+        yield ReplaceText(
             "message",
             prose.reason,
             old=prose.find,
@@ -66,35 +70,41 @@ def check(site: Site) -> Iterator[Intent]:
             entry=job.codebase.key(prose),
         )
     elif included := _included(site):
-        yield Ask("message", included)
+        yield RequireManual("message", included)
     elif _is_for_people(site):
-        yield Keep("message", _SAID)
-    elif program := "".join(programs.named(job, site.code)):
-        yield Ask(
+        yield LeaveUnchanged("message", _SAID)
+    elif program := "".join(cuda_tools.find_cuda_programs(job, site.code)):
+        yield RequireManual(
             "program",
             f"it names {program}, of CUDA's: {job.vendor.programs[program]}; see what"
             f" {job.vendor.title} takes in its place, under the feature {job.feature}",
         )
     elif own and _is_condition(site):
-        yield Ask(
+        yield RequireManual(
             "condition in a macro",
             f"a macro has a condition on the feature {text}, and what macros write is not looked"
             f" into: see what holds with the feature {own}, by hand",
         )
     elif own:
-        yield Ask("message", f'code may decide by the string "{text}": add "{own}" by hand')
+        yield RequireManual(
+            "message", f'code may decide by the string "{text}": add "{own}" by hand'
+        )
     elif text.startswith(_TRIGGER):
-        yield Keep("message", "it says when the build script runs again, and nothing else")
+        yield LeaveUnchanged(
+            "message", "it says when the build script runs again, and nothing else"
+        )
     elif job.vendor.names.is_kernel(text):
-        yield Keep("message", "it names a kernel, and a kernel keeps its name")
+        yield LeaveUnchanged("message", "it names a kernel, and a kernel keeps its name")
     elif text.lower() in job.vendor.peers:
-        yield Keep("message", _OF_A_PEER)
+        yield LeaveUnchanged("message", _OF_A_PEER)
     elif not _acts(site, text):
-        yield Keep("message", _TAKEN_FOR_ONE)
+        yield LeaveUnchanged("message", _TAKEN_FOR_ONE)
     elif _is_of_source(site):
-        yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
+        yield LeaveUnchanged(
+            "message", f"only code under the feature {job.source_feature} acts by it"
+        )
     else:
-        yield Ask("message", _to_be_done(site))
+        yield RequireManual("message", _to_be_done(site))
 
 
 def _included(site: Site) -> str:
@@ -102,7 +112,7 @@ def _included(site: Site) -> str:
     if "#include" not in site.code:
         return ""
     job = site.job
-    if job.rename(site.code) == site.code and not job.names_source(site.code):
+    if job.rename(site.code) == site.code and not job.mentions_cuda(site.code):
         return ""
     return (
         "a kernel that is compiled as the program runs includes what is CUDA's by it: see that"
@@ -123,7 +133,7 @@ def _acts(site: Site, text: str) -> bool:
     """
     words, job = text.split(), site.job
     if not job.workspace.is_build_script(site.source.path):
-        return len(words) == 1 and job.names_source(text)
+        return len(words) == 1 and job.mentions_cuda(text)
     if text.startswith("cargo:"):
         return not text.startswith(("cargo:warning=", "cargo::warning=", "cargo::error="))
     return len(words) == 1 or words[0] in job.vendor.programs or any(map(_OF_CODE.fullmatch, words))
@@ -137,7 +147,7 @@ def _to_be_done(site: Site) -> str:
             f"a build script acts by it: see what it is for {title}, and do that under the feature"
             f" {job.feature}"
         )
-    embedded = given_to(site) == "include_str"
+    embedded = find_display_callee(site) == "include_str"
     if embedded and job.rename(site.code).strip('"#').endswith(job.vendor.names.binary):
         return (
             f"it embeds CUDA's text, and what {title} loads is bytes: `include_bytes!`, under the"
@@ -151,8 +161,12 @@ def _to_be_done(site: Site) -> str:
 
 def _is_for_people(site: Site) -> bool:
     """Whether a string is given to what only tells people about it."""
-    name = given_to(site)
-    return tells(site, name) or find_use(name) is MacroUse.CHECK or only_told(site, name)
+    name = find_display_callee(site)
+    return (
+        is_display_call(site, name)
+        or find_use(name) is MacroUse.CHECK
+        or is_argument_only_displayed(site, name)
+    )
 
 
 def _is_of_source(site: Site) -> bool:
@@ -165,7 +179,9 @@ def _is_of_source(site: Site) -> bool:
     own, root = item.span, site.source.tree.root_node
     found = re.finditer(rb"\b%s\b" % re.escape(item.name.encode()), site.source.data)
     uses = [m.start() for m in found if not own.start <= m.start() < own.end]
-    return bool(uses) and all(any(map(site.job.of_source, around(root, at))) for at in uses)
+    return bool(uses) and all(
+        any(map(site.job.cfg_requires_cuda, find_conditions_around(root, at))) for at in uses
+    )
 
 
 def _is_condition(site: Site) -> bool:
@@ -177,18 +193,20 @@ def _is_condition(site: Site) -> bool:
     if macro is None:
         return False
     text, start = macro.code, macro.node.start_byte
-    found = site.once(
+    found = site.memoize(
         "conditions",
         start,
-        make=lambda: {start + len(text[: m.start()].encode()) for m in conditions(text)},
+        make=lambda: {
+            start + len(text[: m.start()].encode()) for m in find_feature_conditions(text)
+        },
     )
     return site.node.start_byte in found
 
 
-def _decides(job: Job) -> Mapping[str, str]:
+def _decides(job: PortJob) -> Mapping[str, str]:
     """Return the strings by which code decides about the source vendor, and those of the port."""
     return {
-        feature_variable(job): variable(job.feature),
+        name_feature_variable(job): cargo_feature_variable(job.feature),
         job.source_feature: job.feature,
         job.vendor.source: job.vendor.name,
     }

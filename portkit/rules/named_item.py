@@ -15,44 +15,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import span_of
+from portkit.context.device_macros import find_device_rule
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged
+from portkit.context.macro_items import is_definition_needed
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Keep
-from portkit.site.macro_items import is_definition_needed
-from portkit.site.macros import device_rule
+from portkit.syntax.source_file import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.span import Span
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
+    from portkit.syntax.span import Span
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find an item named after the source vendor, without a condition of its own."""
     job = site.job
-    if site.scope.vendor or not job.names_source(site.name) or site.conditions:
+    if site.scope.vendor or not job.mentions_cuda(site.name) or site.conditions:
         return
     construct = site.kind.removesuffix("_item")
     if site.kind == "macro_definition":
         yield from _of_macro(site)
         return
-    if (plain := job.codebase.plain_at(site.source.path)) is not None:
-        yield Keep(construct, plain.reason, symbol=site.symbol(site.name), claims=_name(site))
+    if (plain := job.codebase.find_no_feature_entry(site.source.path)) is not None:
+        yield LeaveUnchanged(
+            construct, plain.reason, symbol=site.symbol(site.name), claims=_name(site)
+        )
         return
-    yield Copy(construct, f"{job.rename(site.name)} is its copy", symbol=site.symbol(site.name))
+    yield CopySite(construct, f"{job.rename(site.name)} is its copy", symbol=site.symbol(site.name))
 
 
 def _of_macro(site: Site) -> Iterator[Intent]:
     """Copy a macro whose copy is called after the port; the name of any other one stays."""
     job, symbol = site.job, f"{site.name}!"
-    if job.rename(site.name) == site.name or device_rule(job, site.node) is not None:
+    if job.rename(site.name) == site.name or find_device_rule(job, site.node) is not None:
         return
     if is_definition_needed(job, site.node):
-        yield Copy("macro", f"{job.rename(site.name)}! is its copy", symbol=symbol)
+        yield CopySite("macro", f"{job.rename(site.name)}! is its copy", symbol=symbol)
         return
     kept = "no copy of a call needs one of the macro, so its name stays"
-    yield Keep("macro", kept, symbol=symbol, claims=_name(site))
+    yield LeaveUnchanged("macro", kept, symbol=symbol, claims=_name(site))
 
 
 def _name(site: Site) -> tuple[Span, ...]:

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang import patterns
-from portkit.lang.source import spans_of
+from portkit.context.intent import Intent, JoinPatterns
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Join
+from portkit.syntax import patterns
+from portkit.syntax.source_file import spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -33,10 +33,10 @@ def check(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor:
         return
-    lists = patterns.mixed_lists(pattern, site.job.names_value)
+    lists = patterns.find_mixed_or_patterns(pattern, site.job.mentions_cuda_value)
     if lists:
-        yield Join(
-            f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}",
+        yield JoinPatterns(
+            f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}",
             f"{site.job.vendor.title} joins the or-pattern",
             lists=tuple(map(spans_of, lists)),
         )

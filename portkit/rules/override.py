@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.patches import wholes
-from portkit.rules import FileRule, When
+from portkit.port.item_patches import find_override_findings
+from portkit.rules import FileFilter, FileRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
-    from portkit.tree.finding import Finding
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find an item whose copy comes from a template."""
-    return wholes(job, source)
+    return find_override_findings(job, source)
 
 
-RULE = FileRule("PK104", When.ALWAYS, check)
+RULE = FileRule("PK104", FileFilter.ALWAYS, check)

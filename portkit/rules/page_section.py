@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying.template_values import render_template
-from portkit.lang.span import Span
-from portkit.profile.entries import Section
-from portkit.rules import FileRule, When
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.port.template_values import render_template
+from portkit.profiles.entries import Section
+from portkit.rules import FileFilter, FileRule
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find a page that the profile holds a section for."""
-    section = section_of(job, source)
+    section = find_section(job, source)
     if section is None:
         return
     whole = Span(0, max(len(source.data), 1))
@@ -46,7 +46,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     )
 
 
-def section_of(job: Job, source: Source) -> Section | None:
+def find_section(job: PortJob, source: SourceFile) -> Section | None:
     """Return the section that a page gains or has gained, if it has a place for one."""
     return next(
         (
@@ -58,10 +58,10 @@ def section_of(job: Job, source: Source) -> Section | None:
     )
 
 
-def _heading(source: Source, heading: str) -> int:
+def _heading(source: SourceFile, heading: str) -> int:
     """Return where the line of a heading begins, or -1."""
     match = re.search(rb"^%s\r?$" % re.escape(heading.encode()), source.data, re.MULTILINE)
     return match.start() if match else -1
 
 
-RULE = FileRule("PK105", When.MENTIONS, check)
+RULE = FileRule("PK105", FileFilter.MENTIONS, check)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import standing
-from portkit.copying.by_host import by_host
-from portkit.lang.source import node_text, span_of
+from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.port import counterparts
+from portkit.port.host_fallback import write_host_fallback
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
+from portkit.syntax.source_file import node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.span import Span
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
+    from portkit.syntax.span import Span
 
 
 _WHOLE = frozenset(
@@ -59,19 +59,19 @@ def check(site: Site) -> Iterator[Intent]:
 
 def _of_peer(site: Site) -> Iterator[Intent]:
     job = site.job
-    if site.kind in _WHOLE and _about_peer(site) and not job.names_source(site.text):
+    if site.kind in _WHOLE and _about_peer(site) and not job.mentions_cuda(site.text):
         yield _kept(site, site.kind.removesuffix("_item").replace("_", " "), site.span)
     elif site.kind in _NAMES and _is_peers_name(site):
         yield _kept(site, site.kind.replace("_", " "), site.span)
     else:
         for attribute, cfg in site.conditions:
-            if cfg.features() & {*job.vendor.peers} and not job.about_source(cfg):
+            if cfg.features() & {*job.vendor.peers} and not job.cfg_mentions_cuda(cfg):
                 yield _kept(site, "condition", span_of(attribute))
 
 
 def _kept(site: Site, construct: str, claim: Span) -> Intent:
     peer = site.job.vendor.peers[0]
-    return Keep(
+    return LeaveUnchanged(
         f"{peer}: {construct}",
         f"it belongs to {peer.capitalize()}; ROCm follows CUDA",
         symbol=site.symbol(site.name),
@@ -82,22 +82,24 @@ def _kept(site: Site, construct: str, claim: Span) -> Intent:
 def _is_peers_name(site: Site) -> bool:
     parent = site.parent
     return (
-        site.job.names_peer(site.code)
-        and not site.job.names_source(site.code)
+        site.job.mentions_peer(site.code)
+        and not site.job.mentions_cuda(site.code)
         and (parent is None or "string" not in parent.type)
     )
 
 
 def _is_others(site: Site) -> bool:
     """Whether a place is a matter of PK405, PK514 or PK803: a question, or an operation."""
-    if by_host(site):
+    if write_host_fallback(site):
         return True
     for peer in site.job.vendor.peers:
         if site.kind in _NAMES and site.code == f"is_{peer}":
             return True
         of, _, operation = site.name.partition("_")
         if of == peer and operation and site.scope.container == "trait impl":
-            return not standing.named(site, f"{site.job.vendor.source}_{operation}")
+            return not counterparts.list_siblings_named(
+                site, f"{site.job.vendor.source}_{operation}"
+            )
     return False
 
 
@@ -108,22 +110,22 @@ def _about_peer(site: Site) -> bool:
         return True
     if site.kind == "match_arm":
         pattern = site.node.child_by_field_name("pattern")
-        return pattern is not None and job.names_peer(node_text(pattern))
+        return pattern is not None and job.mentions_peer(node_text(pattern))
     if site.kind == "expression_statement" and any(
         child.type == "macro_invocation" for child in site.node.named_children[:1]
     ):
         # The macro may take an argument for each backend.
         return False
     if site.kind in ("use_declaration", "expression_statement", "let_declaration"):
-        return "is_metal" not in site.code and job.names_peer(site.code)
+        return "is_metal" not in site.code and job.mentions_peer(site.code)
     if site.kind == "if_expression":
         condition = site.node.child_by_field_name("condition")
         text = node_text(condition)
-        return job.names_peer(text) and "is_metal()" not in text
+        return job.mentions_peer(text) and "is_metal()" not in text
     if site.kind == "impl_item":
         type_name = site.node.child_by_field_name("type")
-        return type_name is not None and job.names_peer(node_text(type_name))
-    return job.names_peer(site.name)
+        return type_name is not None and job.mentions_peer(node_text(type_name))
+    return job.mentions_peer(site.name)
 
 
 RULE = SiteRule("PK802", frozenset({"*"}), check)

@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import peers
-from portkit.lang import patterns
-from portkit.lang.source import node_text, spans_of
+from portkit.context.intent import CopySite, Intent, JoinPatterns, RequireManual
+from portkit.port import peer_arms
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent, Join
+from portkit.syntax import patterns
+from portkit.syntax.source_file import node_text, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -35,21 +35,25 @@ def check(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor != vendor.source:
         return
-    construct = f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}"
-    members = patterns.members(pattern)
-    if any(site.job.names_peer(node_text(m)) for m in members):
-        yield Join(
+    construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
+    members = patterns.split_or_pattern(pattern)
+    if any(site.job.mentions_peer(node_text(m)) for m in members):
+        yield JoinPatterns(
             construct,
             f"turn {vendor.title} away where {vendor.peers[0].capitalize()} is",
             lists=(spans_of(members),),
             peer=True,
         )
         return
-    answer = peers.answer_of(site.job, site.node, peers.rests(site))
-    if answer is not None and any(site.job.without_source(cfg) for _, cfg in site.conditions):
-        yield Ask(construct, f"it stands where the feature is off: see what {vendor.title}'s is")
-    elif answer is not None and not site.job.renames_code(site.scope.type_name):
-        yield Copy(
+    answer = peer_arms.find_backend_answer(
+        site.job, site.node, peer_arms.list_default_answers(site)
+    )
+    if answer is not None and any(site.job.cfg_excludes_cuda(cfg) for _, cfg in site.conditions):
+        yield RequireManual(
+            construct, f"it stands where the feature is off: see what {vendor.title}'s is"
+        )
+    elif answer is not None and not site.job.rename_changes_code(site.scope.type_name):
+        yield CopySite(
             construct,
             f"answer for {vendor.title} as for all but {vendor.source.upper()}"
             if answer.rest.certain

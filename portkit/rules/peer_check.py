@@ -16,45 +16,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text
+from portkit.context.device_queries import find_deciding_node, find_decision, read_callee_name
+from portkit.context.intent import Intent, LeaveUnchanged, WidenCondition
+from portkit.context.original_text import translate_peer_query
 from portkit.rules import SiteRule
-from portkit.site.before_port import of_vendor
-from portkit.site.intent import Intent, Keep, Widen
-from portkit.site.questions import called, decided, decision
+from portkit.syntax.source_file import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a call that asks whether the device is a peer's."""
-    job, name = site.job, called(site.node)
+    job, name = site.job, read_callee_name(site.node)
     if name not in {f"is_{p}" for p in job.vendor.peers} or site.scope.vendor:
         return
-    holder = decided(site)
+    holder = find_deciding_node(site)
     condition = holder.child_by_field_name("condition")
     construct = f"{name} check"
-    if job.names_source(node_text(condition if condition is not None else holder)):
-        yield Keep(construct, "the condition names CUDA as well, and is decided there")
+    if job.mentions_cuda(node_text(condition if condition is not None else holder)):
+        yield LeaveUnchanged(construct, "the condition names CUDA as well, and is decided there")
         return
-    found = decision(site, holder, of_peer=True)
+    found = find_decision(site, holder, of_peer=True)
     known = found.by
     if known is not None and known.verdict == "join":
-        yield Widen(
+        yield WidenCondition(
             construct,
             known.reason,
             entry=found.entry,
             shadowed=found.shadowed,
             condition=site.node,
             within=holder,
-            copy=of_vendor(job, site.code),
+            copy=translate_peer_query(job, site.code),
         )
         return
-    yield Keep(
+    yield LeaveUnchanged(
         construct,
         known.reason if known else _said(site, holder, name),
         review=known is None,

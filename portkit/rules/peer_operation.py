@@ -15,17 +15,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.items import item_symbol, items
-from portkit.lang.source import field_text, grouped, node_text
-from portkit.lang.span import Span
-from portkit.profile.entries import Guard
+from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.profiles.entries import Guard
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
+from portkit.syntax.items import describe_item, find_items
+from portkit.syntax.source_file import field_text, group_attributes, node_text
+from portkit.syntax.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -35,7 +35,10 @@ def check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or body is None or not field_text(site.node, "trait"):
         return
     names = {field_text(c, "name") for c in body.named_children if c.type == "function_item"}
-    plain, host = job.codebase.plain_at(site.source.path) is not None, job.codebase.host
+    plain, host = (
+        job.codebase.find_no_feature_entry(site.source.path) is not None,
+        job.codebase.host,
+    )
     for method in sorted(names):
         peer, _, operation = method.partition("_")
         if peer not in job.vendor.peers or not operation:
@@ -44,7 +47,9 @@ def check(site: Site) -> Iterator[Intent]:
             continue
         if plain and host is not None and f"fn {host.name}_{operation}" in site.code:
             continue  # PK514's
-        node, attributes = next(g for g in grouped(body) if field_text(g[0], "name") == method)
+        node, attributes = next(
+            g for g in group_attributes(body) if field_text(g[0], "name") == method
+        )
         guard = _guard(site, field_text(site.node, "type"))
         here = (
             f"{guard.symbol}, which alone asks for it, takes a way of {job.vendor.title}'s before"
@@ -52,10 +57,10 @@ def check(site: Site) -> Iterator[Intent]:
             else "on ROCm it answers as on CUDA, and callers take the generic path"
         )
         start = attributes[0].start_byte if attributes else node.start_byte
-        yield Keep(
+        yield LeaveUnchanged(
             "trait method impl",
             f"only {peer.capitalize()} implements it; {here}",
-            symbol=f"{item_symbol(site.node)}::{method}",
+            symbol=f"{describe_item(site.node)}::{method}",
             review=guard is None,
             claims=(Span(start, node.end_byte),),
         )
@@ -68,7 +73,7 @@ def _guard(site: Site, operation: str) -> Guard | None:
     for guard in site.job.patches(Guard, source.path):
         if not guard.calls:
             continue
-        for item in items(source, [guard.symbol]):
+        for item in find_items(source, [guard.symbol]):
             inside = len(asks.findall(node_text(item.node)))
             if item.symbol == guard.symbol and inside:
                 everywhere = len(asks.findall(source.text(0, len(source.data))))

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.python import CONDITIONAL, operator
-from portkit.lang.source import field_text, node_text
+from portkit.context.intent import Intent, WidenCondition
+from portkit.context.python_files import belongs_to_rust_module
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Widen
-from portkit.site.python import of_module
+from portkit.syntax.python_nodes import CONDITIONAL, read_operator
+from portkit.syntax.source_file import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 _INSIDE = frozenset({"boolean_operator", "not_operator", "parenthesized_expression"})
@@ -37,8 +37,8 @@ def check(site: Site) -> Iterator[Intent]:
     """Find a question whether a string names the source vendor."""
     job = site.job
     condition = _condition(site) if _asks(site.node, job.vendor.source) else None
-    if condition is not None and of_module(site):
-        yield Widen(
+    if condition is not None and belongs_to_rust_module(site):
+        yield WidenCondition(
             "Python condition",
             f"{job.vendor.name} is a device as well",
             condition=site.node,
@@ -49,7 +49,7 @@ def check(site: Site) -> Iterator[Intent]:
 def _asks(node: Node, source: str) -> bool:
     if node.type == "comparison_operator":
         sides = node.named_children
-        return operator(node) == "==" and any(_is_name(side, source) for side in sides)
+        return read_operator(node) == "==" and any(_is_name(side, source) for side in sides)
     function = node.child_by_field_name("function")
     arguments = node.child_by_field_name("arguments")
     return (

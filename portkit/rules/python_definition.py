@@ -16,37 +16,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.python import definition
-from portkit.lang.source import field_text, node_text
+from portkit.context.intent import CopySite, Intent
+from portkit.context.python_files import belongs_to_rust_module
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
-from portkit.site.python import of_module
+from portkit.syntax.python_nodes import find_definition
+from portkit.syntax.source_file import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a function that is named after the source vendor or decorated for it."""
-    function = definition(site.node)
-    if function is None or site.scope.vendor or not of_module(site):
+    function = find_definition(site.node)
+    if function is None or site.scope.vendor or not belongs_to_rust_module(site):
         return
     name = field_text(function, "name")
-    if not (site.job.names_source(name) or _asks(site)):
+    if not (site.job.mentions_cuda(name) or _asks(site)):
         return
     copied = site.job.vendor.names.word(name)
     if copied == name:
         copied += f"_{site.job.vendor.name}"
     message = f"{copied} is its copy"
-    yield Copy("Python function", message, symbol=site.symbol(name), name=copied)
+    yield CopySite("Python function", message, symbol=site.symbol(name), name=copied)
 
 
 def _asks(site: Site) -> bool:
     """Whether a decorator asks for the source vendor."""
     return any(
-        child.type == "decorator" and site.job.renames_code(node_text(child))
+        child.type == "decorator" and site.job.rename_changes_code(node_text(child))
         for child in site.node.children
     )
 

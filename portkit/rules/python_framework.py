@@ -17,34 +17,34 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.context.python_files import find_framework
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
-from portkit.site.python import framework
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _VARIABLE: Final = re.compile(r"CU(?:BLAS|BLASLT|DNN|FFT|SPARSE|SOLVER)_[A-Z0-9_]+")
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a device, or a path into a framework, that names the source vendor."""
-    name = framework(site)
+    name = find_framework(site)
     if not name:
         return
     construct, title = "Python framework", site.job.vendor.title
     source = re.escape(site.job.vendor.source)
     device = rf"{source}(?::\d+)?" if site.kind == "string_content" else rf"{name}\.{source}"
     if re.fullmatch(device, site.code):
-        yield Keep(construct, site.job.vendor.frameworks[name])
+        yield LeaveUnchanged(construct, site.job.vendor.frameworks[name])
     elif re.fullmatch(rf"{name}\.version\.{source}", site.code):
         said = f"it is None on {title}, where {name}.version.hip says which: see what asks for it"
-        yield Keep(construct, said, review=True)
+        yield LeaveUnchanged(construct, said, review=True)
     elif site.kind == "string_content" and _VARIABLE.fullmatch(site.code):
         said = f"a library of CUDA's reads this variable, and none of {title}'s: see what needs it"
-        yield Keep(construct, said, review=True)
+        yield LeaveUnchanged(construct, said, review=True)
 
 
 RULE = SiteRule("PK524", frozenset({"attribute", "dotted_name", "string_content"}), check)

@@ -17,23 +17,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.python import target
-from portkit.lang.source import field_text, node_text, span_of
+from portkit.context.intent import AddToList, CopySite, Intent, ListMember
+from portkit.context.python_files import belongs_to_rust_module
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Enlist, Intent, Member
-from portkit.site.python import of_module
+from portkit.syntax.python_nodes import find_assigned_name
+from portkit.syntax.source_file import field_text, node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a name of the source vendor's outside any function."""
-    if site.scope.vendor or site.scope.function or not of_module(site):
+    if site.scope.vendor or site.scope.function or not belongs_to_rust_module(site):
         return
     if site.kind == "expression_statement":
         yield from _assigned(site)
@@ -47,10 +47,10 @@ def check(site: Site) -> Iterator[Intent]:
 
 
 def _assigned(site: Site) -> Iterator[Intent]:
-    name = target(site.node)
+    name = find_assigned_name(site.node)
     copy = site.job.vendor.names.word(name)
-    if site.job.names_source(name) and copy != name:
-        yield Copy("Python variable", f"{copy} is its copy", symbol=site.symbol(name))
+    if site.job.mentions_cuda(name) and copy != name:
+        yield CopySite("Python variable", f"{copy} is its copy", symbol=site.symbol(name))
 
 
 def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Intent]:
@@ -59,12 +59,12 @@ def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Inte
     for node in listed:
         name, span = node_text(node), span_of(node)
         copy = site.job.vendor.names.word(name)
-        if site.job.names_source(name) and copy != name:
-            yield Enlist(
+        if site.job.mentions_cuda(name) and copy != name:
+            yield AddToList(
                 construct,
                 f"{copy} stands beside it",
                 symbol=site.symbol(name),
-                members=(Member(span, copy),),
+                members=(ListMember(span, copy),),
                 listed=texts,
                 claims=(span,),
                 span=span,

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.context.intent import Intent, LeaveUnchanged
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a comment, or a string of several words, that names a backend."""
     if site.is_python and (site.kind == "comment" or len(site.code.split()) > 1):
         construct = "Python comment" if site.kind == "comment" else "Python message"
-        yield Keep(construct, "prose: nothing depends on it")
+        yield LeaveUnchanged(construct, "prose: nothing depends on it")
 
 
 RULE = SiteRule("PK703", frozenset({"comment", "string_content"}), check)

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.patches import within
-from portkit.profile.entries import Repair
-from portkit.rules import FileRule, When
+from portkit.port.item_patches import find_patch_findings
+from portkit.profiles.entries import CopyRepair
+from portkit.rules import FileFilter, FileRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
-    from portkit.tree.finding import Finding
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding
 
 
-def check(job: Job, source: Source) -> Iterator[Finding]:
+def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find a bug that the copy of a file does not carry on."""
-    return within(job, source, Repair)
+    return find_patch_findings(job, source, CopyRepair)
 
 
-RULE = FileRule("PK107", When.ALWAYS, check)
+RULE = FileRule("PK107", FileFilter.ALWAYS, check)

@@ -19,23 +19,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying.plain import is_own_module
-from portkit.lang.items import CALLS
-from portkit.lang.known_macros import MacroUse, find_use
-from portkit.lang.renaming import code_only
-from portkit.lang.source import field_text, node_text, span_of
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
+from portkit.context.macro_arms import find_arms
+from portkit.context.macro_fragments import find_macro_name
+from portkit.context.macro_items import explain_uncopied_call, is_body_code, is_statement
+from portkit.port.no_feature_files import is_own_module
 from portkit.rules import SiteRule
-from portkit.site.fragments import find_name
-from portkit.site.intent import Ask, Copy, Intent, Keep
-from portkit.site.macro_arms import find_arms
-from portkit.site.macro_items import is_body_code, is_statement, why_not_copied
+from portkit.syntax.items import CALLS
+from portkit.syntax.known_macros import MacroUse, find_use
+from portkit.syntax.name_table import strip_comments_and_strings
+from portkit.syntax.source_file import field_text, node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 _ITEM_LISTS = frozenset({"declaration_list", "source_file"})
@@ -51,7 +51,7 @@ def check(site: Site) -> Iterator[Intent]:
     elif site.kind == "macro_invocation":
         yield from _of_name(site, site.node)
     elif site.kind == "expression_statement" and _is_call(site):
-        yield Copy("statement", f"the same call for {site.job.vendor.title}")
+        yield CopySite("statement", f"the same call for {site.job.vendor.title}")
 
 
 def _macro_call(site: Site) -> Node | None:
@@ -65,27 +65,27 @@ def _macro_call(site: Site) -> Node | None:
 
 def _of_macro(site: Site, call: Node) -> Iterator[Intent]:
     """Find a macro call that is given names of the source vendor, and no block."""
-    job, name, text = site.job, find_name(call), code_only(node_text(call))
-    known = find_use(name) not in (None, MacroUse.ITEMS) or name in job.learnt.macros
-    if known or not is_statement(call) or not job.renames_code(text):
+    job, name, text = site.job, find_macro_name(call), strip_comments_and_strings(node_text(call))
+    known = find_use(name) not in (None, MacroUse.ITEMS) or name in job.tree_facts.macros
+    if known or not is_statement(call) or not job.rename_changes_code(text):
         return
-    if reason := why_not_copied(job, call):
+    if reason := explain_uncopied_call(job, call):
         if any(count for _, count in find_arms(site, call)):
             return
         kept = [*_of_name(site, call)]
         only_named = job.rename(text) == text.replace(name, job.rename(name))
-        yield from kept if kept and only_named else [Ask("macro call", reason)]
+        yield from kept if kept and only_named else [RequireManual("macro call", reason)]
         return
-    yield Copy("statement", f"the same call for {job.vendor.title}")
+    yield CopySite("statement", f"the same call for {job.vendor.title}")
 
 
 def _of_name(site: Site, call: Node) -> Iterator[Intent]:
     """Keep the name of a macro of the tree whose body is ported in its own place."""
     job, named = site.job, call.child_by_field_name("macro")
-    name = find_name(call)
+    name = find_macro_name(call)
     if named is not None and job.rename(name) != name and is_body_code(job, name):
         said = f"the body of {name}! is ported in its own place, so its calls stay"
-        yield Keep("macro call", said, claims=(span_of(named),))
+        yield LeaveUnchanged("macro call", said, claims=(span_of(named),))
 
 
 def _is_call(site: Site) -> bool:
@@ -106,8 +106,8 @@ def _calls(site: Site, node: Node) -> bool:
     if _is_own(site, function):
         return False
     if function.type == "scoped_identifier":
-        return site.job.renames_code(node_text(function))
-    arguments = code_only(field_text(node, "arguments"))
+        return site.job.rename_changes_code(node_text(function))
+    arguments = strip_comments_and_strings(field_text(node, "arguments"))
     return bool(re.search(r"\w+!\(\w*" + site.job.vendor.source, arguments))
 
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit.lang.span import Span
-from portkit.rules import FileRule, When
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.rules import FileFilter, FileRule
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.lang.source import Source
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
 
 
-def check(_job: Job, source: Source) -> Iterator[Finding]:
+def check(_job: PortJob, source: SourceFile) -> Iterator[Finding]:
     """Find the first place of a file that the parser does not understand."""
     node = source.tree.root_node
     while True:
@@ -44,4 +44,4 @@ def check(_job: Job, source: Source) -> Iterator[Finding]:
     )
 
 
-RULE = FileRule("PK901", When.BROKEN, check)
+RULE = FileRule("PK901", FileFilter.BROKEN, check)

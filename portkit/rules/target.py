@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import node_text
-from portkit.lang.toml import entry, name_of, strings
+from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent, Keep
+from portkit.syntax.source_file import node_text
+from portkit.syntax.toml_nodes import find_entry, read_entry_name, read_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -29,23 +29,23 @@ def check(site: Site) -> Iterator[Intent]:
     job, construct = site.job, "target in Cargo.toml"
     if node_text(site.node.named_children[0]) not in ("example", "test", "bench", "bin"):
         return
-    asked = entry(site.node, "required-features")
-    features = strings(asked) if asked is not None else []
-    name = name_of(site.node)
+    asked = find_entry(site.node, "required-features")
+    features = read_strings(asked) if asked is not None else []
+    name = read_entry_name(site.node)
     renamed = job.vendor.names.word(name)
     unported = [f for f in features if f in job.vendor.unported]
     if unported:
-        yield Keep(construct, job.vendor.unported[unported[0]], symbol=name)
+        yield LeaveUnchanged(construct, job.vendor.unported[unported[0]], symbol=name)
     elif not any(feature in job.counterparts for feature in features):
-        yield Keep(construct, "it belongs to a peer", symbol=name)
+        yield LeaveUnchanged(construct, "it belongs to a peer", symbol=name)
     elif renamed == name:
         message = (
             f"cargo cannot ask for one of two features: drop required-features from {name}, and "
             "let its code say which backends it runs on"
         )
-        yield Ask(construct, message, symbol=name)
+        yield RequireManual(construct, message, symbol=name)
     else:
-        yield Copy(construct, f"{renamed} is its copy", symbol=name)
+        yield CopySite(construct, f"{renamed} is its copy", symbol=name)
 
 
 RULE = SiteRule("PK204", frozenset({"table_array_element"}), check)

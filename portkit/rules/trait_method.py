@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.context.intent import CopySite, Intent
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -26,10 +26,10 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     if site.scope.container not in ("trait", "trait impl") or site.scope.vendor:
         return
-    if not job.names_source(site.name) or site.unported_feature:
+    if not job.mentions_cuda(site.name) or site.unported_feature:
         return
     in_trait = site.scope.container == "trait"
-    yield Copy(
+    yield CopySite(
         "trait method default" if in_trait else "trait method impl",
         f"{job.rename(site.name)} is its copy",
         symbol=site.symbol(site.name),

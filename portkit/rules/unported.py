@@ -18,17 +18,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.by_host import by_host
-from portkit.copying.plain import is_own_module
-from portkit.lang.renaming import normal
-from portkit.lang.source import node_text, span_of
+from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.port.host_fallback import write_host_fallback
+from portkit.port.no_feature_files import is_own_module
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
+from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.source_file import node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 _PATH: Final = re.compile(r"#\s*\[\s*path\s*=")
@@ -42,15 +42,15 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     kept = job.codebase.kept_names
     if site.kind in _NAMES and site.code in kept:
-        yield Keep("name that is kept", kept[site.code], symbol=site.symbol(site.name))
+        yield LeaveUnchanged("name that is kept", kept[site.code], symbol=site.symbol(site.name))
         return
-    plain = job.codebase.plain_at(site.source.path)
-    if plain is not None and by_host(site):
+    plain = job.codebase.find_no_feature_entry(site.source.path)
+    if plain is not None and write_host_fallback(site):
         return  # PK514's
     if plain is not None and (construct := _left_in_plain(site)):
         is_module = construct == "path of a file"
         claims = tuple(map(span_of, site.attributes)) if is_module else (site.span,)
-        yield Keep(construct, plain.reason, symbol=site.symbol(site.name), claims=claims)
+        yield LeaveUnchanged(construct, plain.reason, symbol=site.symbol(site.name), claims=claims)
         if not is_module:
             return
     feature = site.unported_feature
@@ -59,14 +59,14 @@ def check(site: Site) -> Iterator[Intent]:
         feature = next((f for f in job.unported_words if f in words), "")
     if feature:
         construct = f"{'name of' if site.kind in _NAMES else 'feature'} {feature}"
-        why = job.why_unported(feature, site.source.path)
-        yield Keep(construct, why, symbol=site.symbol(site.name))
+        why = job.explain_unported(feature, site.source.path)
+        yield LeaveUnchanged(construct, why, symbol=site.symbol(site.name))
         return
     for attribute, cfg in site.conditions:
         named = sorted(cfg.features() & set(job.vendor.unported))
-        if named and not job.about_source(cfg):
+        if named and not job.cfg_mentions_cuda(cfg):
             construct, reason = f"condition on {named[0]}", job.vendor.unported[named[0]]
-            yield Keep(
+            yield LeaveUnchanged(
                 construct, reason, symbol=site.symbol(site.name), claims=(span_of(attribute),)
             )
 
@@ -74,11 +74,11 @@ def check(site: Site) -> Iterator[Intent]:
 def _left_in_plain(site: Site) -> str:
     """Return what a place is that is left as it is where nothing of CUDA's side is ported."""
     job, texts = site.job, [node_text(a) for a in site.attributes]
-    if site.kind == "function_item" and any(normal(t) == "#[test]" for t in texts):
+    if site.kind == "function_item" and any(normalize_rust(t) == "#[test]" for t in texts):
         return "test"
     if site.kind == "mod_item" and any(map(_PATH.match, texts)):
         return "path of a file"
-    is_name = site.kind in _NAMES and job.names_source(site.code)
+    is_name = site.kind in _NAMES and job.mentions_cuda(site.code)
     if is_name and is_own_module(job, site.source.path, site.node):
         return "module that is not ported"
     return ""

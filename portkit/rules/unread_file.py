@@ -10,27 +10,27 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit.errors import one_line
-from portkit.lang.span import Span
+from portkit.errors import format_error
 from portkit.rules import TreeRule
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
 
 
 CODE = "PK902"
 
 
-def check(job: Job) -> Iterator[Finding]:
+def check(job: PortJob) -> Iterator[Finding]:
     """Find each file that could not be looked at."""
     for file in job.workspace.left_out:
-        yield unread(file.path, file.reason)
+        yield report_unread_file(file.path, file.reason)
 
 
-def unread(path: str, reason: str, size: int = 0) -> Finding:
+def report_unread_file(path: str, reason: str, size: int = 0) -> Finding:
     """Return what is said of a file that could not be looked at.
 
     Args:
@@ -51,10 +51,12 @@ def unread(path: str, reason: str, size: int = 0) -> Finding:
     )
 
 
-def failed(path: str, error: Exception, size: int) -> Finding:
+def report_failed_file(path: str, error: Exception, size: int) -> Finding:
     """Return what is said of a file that portkit fails on, while the others are looked at."""
-    said = one_line(error)[:200]
-    return unread(path, f"portkit fails on it ({said}), which is a defect to report", size)
+    said = format_error(error)[:200]
+    return report_unread_file(
+        path, f"portkit fails on it ({said}), which is a defect to report", size
+    )
 
 
 RULE = TreeRule(CODE, check)

@@ -11,18 +11,20 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from portkit.lang.span import Span
-from portkit.lang.typed import nearest
-from portkit.profile.settings import NAME, Skip
+from portkit.profiles.settings import NAME, Exclusion
 from portkit.rules import ExceptionRule
-from portkit.tree.finding import Applicability, Finding, Status
-from portkit.tree.keep_comments import MARK, VERBS, Kept
+from portkit.syntax.span import Span
+from portkit.syntax.typed_toml import suggest_nearest
+from portkit.workspace.exclusion_comments import MARK, VERBS, ExclusionComment
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 
-def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> Iterator[Finding]:
+def check(
+    unused: ExclusionComment | Exclusion, known: Sequence[str], paths: Collection[str]
+) -> Iterator[Finding]:
     """Say why an exception excepts nothing.
 
     Args:
@@ -31,37 +33,38 @@ def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> 
         paths: of the tree's files.
     """
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
-    if isinstance(unused, Kept):
+    if isinstance(unused, ExclusionComment):
         why = _why(unused, unknown, known)
         yield _finding(unused.path, unused.span, "comment", f"it excludes nothing, since {why}")
         return
     why = ": remove it"
     if unknown:
-        near = nearest(unknown, known)
+        near = suggest_nearest(unknown, known)
         why = f", since no code begins with {unknown}: `portkit rules` lists them{near}"
     elif lost := _lost(unused, paths):
         folders = sorted({path.partition("/")[0] for path in paths})
-        near = nearest(lost.partition("/")[0], folders)
+        near = suggest_nearest(lost.partition("/")[0], folders)
         why = f", since no file of the tree matches {lost!r}: correct it, or remove it{near}"
     yield _finding(
         NAME, Span(0, 0), "exclude", f"this [[exclude]] matches no finding{why}", unused.line
     )
 
 
-def _lost(skip: Skip, paths: Collection[str]) -> str:
+def _lost(skip: Exclusion, paths: Collection[str]) -> str:
     """Return a pattern of an exclusion that no file matches, or nothing."""
     met = (any(fnmatchcase(path, pattern) for path in paths) for pattern in skip.paths)
     return next((p for p, found in zip(skip.paths, met, strict=True) if not found), "")
 
 
-def _why(comment: Kept, unknown: str, known: Sequence[str]) -> str:
+def _why(comment: ExclusionComment, unknown: str, known: Sequence[str]) -> str:
     codes = " or ".join(comment.codes)
     if comment.mark != MARK:
         return f"it begins with {comment.mark!r}: write `// {MARK} {VERBS[0]} PK501 reason`"
     if comment.verb not in VERBS:
         return f"there is no {comment.verb!r}: write `portkit: {VERBS[0]} PK501 reason`"
     if unknown:
-        return f"there is no code {unknown}: `portkit rules` lists them{nearest(unknown, known)}"
+        nearest = suggest_nearest(unknown, known)
+        return f"there is no code {unknown}: `portkit rules` lists them{nearest}"
     if not codes:
         return "it names no code: write `portkit: exclude PK501 reason`"
     if not comment.reason:

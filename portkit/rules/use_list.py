@@ -12,19 +12,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.plain import is_own_module
-from portkit.lang.imports import brought_in_by, leaves
-from portkit.lang.source import field_text, node_text, span_of
+from portkit.context.intent import (
+    AddToList,
+    CopySite,
+    Intent,
+    LeaveUnchanged,
+    ListMember,
+    RequireManual,
+)
+from portkit.context.required_features import list_required_features
+from portkit.port.no_feature_files import is_own_module
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Enlist, Intent, Keep, Member
-from portkit.site.targets import required_features
+from portkit.syntax.imports import find_import_leaves, find_imported_name
+from portkit.syntax.source_file import field_text, node_text, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Job, Site
+    from portkit.context.port_job import PortJob, Site
 
 
 _TWICE: Final = (
@@ -39,50 +46,56 @@ _UNBUILT: Final = "Cargo builds this file only with the feature {feature}. The i
 def check(site: Site) -> Iterator[Intent]:
     """Find an import that names the source vendor."""
     job, construct = site.job, "import/re-export"
-    if site.scope.vendor or site.conditions or not job.renames_code(site.code):
+    if site.scope.vendor or site.conditions or not job.rename_changes_code(site.code):
         return
-    plain = job.codebase.plain_at(site.source.path)
+    plain = job.codebase.find_no_feature_entry(site.source.path)
     if plain is not None and _is_own(site):
-        yield Keep(construct, plain.reason)
+        yield LeaveUnchanged(construct, plain.reason)
         return
-    if job.source_feature in required_features(job, site.source.path):
-        yield Keep(construct, _UNBUILT.format(feature=job.source_feature))
+    if job.source_feature in list_required_features(job, site.source.path):
+        yield LeaveUnchanged(construct, _UNBUILT.format(feature=job.source_feature))
         return
     first = field_text(site.node, "argument").split("{", 1)[0]
     symbol = site.symbol(first.strip())
     message = f"import what {job.vendor.title} has in its place"
-    if not job.renames_code(first):
-        named = [(n, prefix) for n, prefix in leaves(site.node) if job.renames_code(node_text(n))]
+    if not job.rename_changes_code(first):
+        named = [
+            (n, prefix)
+            for n, prefix in find_import_leaves(site.node)
+            if job.rename_changes_code(node_text(n))
+        ]
         twice = [node for node, _ in named if _is_brought_in_twice(job, node)]
         members = tuple(
-            Member(span_of(node), new, prefix + new)
+            ListMember(span_of(node), new, prefix + new)
             for node, prefix in named
             if node not in twice
             # A path is renamed as a whole: what a crate in it becomes depends on what leads to it.
             for new in (job.rename(prefix + node_text(node)).removeprefix(job.rename(prefix)),)
         )
         if members:
-            yield Enlist(construct, message, symbol=symbol, members=members)
+            yield AddToList(construct, message, symbol=symbol, members=members)
         for node in twice:
-            said = _TWICE.format(name=brought_in_by(node), title=job.vendor.title)
-            yield Ask(construct, said, symbol=symbol, span=span_of(node), claims=(span_of(node),))
+            said = _TWICE.format(name=find_imported_name(node), title=job.vendor.title)
+            yield RequireManual(
+                construct, said, symbol=symbol, span=span_of(node), claims=(span_of(node),)
+            )
         return
-    yield Copy(construct, message, symbol=symbol, claims=(site.span,))
+    yield CopySite(construct, message, symbol=symbol, claims=(site.span,))
 
 
-def _is_brought_in_twice(job: Job, leaf: Node) -> bool:
+def _is_brought_in_twice(job: PortJob, leaf: Node) -> bool:
     """Whether the copy of a member of a list would bring in the name that the member has."""
-    name = brought_in_by(leaf)
+    name = find_imported_name(leaf)
     return name not in ("", "_") and job.rename(name) == name
 
 
 def _is_own(site: Site) -> bool:
     """Whether an import takes from a module of the tree that gets no copy, and from no other."""
-    taken = [node for node, _ in leaves(site.node)]
+    taken = [node for node, _ in find_import_leaves(site.node)]
     return len(taken) == 1 and any(
         is_own_module(site.job, site.source.path, name)
         for name in _identifiers(taken[0])
-        if site.job.names_source(node_text(name))
+        if site.job.mentions_cuda(node_text(name))
     )
 
 

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang import patterns
-from portkit.lang.source import field_text, span_of, spans_of
+from portkit.context.intent import Intent, JoinPatterns, RequireManual
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Join
+from portkit.syntax import patterns
+from portkit.syntax.source_file import field_text, span_of, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 _CONSTRUCT = "while let on a device"
 
@@ -37,9 +37,9 @@ def check(site: Site) -> Iterator[Intent]:
     """Find a ``while let`` on a value of the source vendor."""
     job = site.job
     condition = site.node.child_by_field_name("condition")
-    let = patterns.find_let(condition, job.names_value)
+    let = patterns.find_let(condition, job.mentions_cuda_value)
     pattern = let.child_by_field_name("pattern") if let is not None else None
-    if site.scope.vendor or site.is_source:
+    if site.scope.vendor or site.is_cuda_only:
         return
     if let is None or pattern is None:
         return
@@ -48,20 +48,20 @@ def check(site: Site) -> Iterator[Intent]:
         f"a second loop would miss the value that ends this one: make it a loop over a match, "
         f"with an arm for CUDA, one for {title}, and a break for the rest"
     )
-    lists = patterns.mixed_lists(pattern, job.names_value)
-    own = patterns.binds_of(pattern, job.names_value) or job.renames_code(
+    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
+    own = patterns.may_bind_value(pattern, job.mentions_cuda_value) or job.rename_changes_code(
         field_text(site.node, "body")
     )
-    if (own and not lists) or job.renames_code(field_text(let, "value")):
-        yield Ask(_CONSTRUCT, by_hand)
+    if (own and not lists) or job.rename_changes_code(field_text(let, "value")):
+        yield RequireManual(_CONSTRUCT, by_hand)
         return
     claims = (span_of(let),)
-    yield Join(
+    yield JoinPatterns(
         _CONSTRUCT,
         f"the loop goes on for {title} too: see that it is to, and that it ends",
         review=True,
-        lists=tuple(map(spans_of, lists or [patterns.members(pattern)])),
-        otherwise=Ask(_CONSTRUCT, by_hand, claims=claims),
+        lists=tuple(map(spans_of, lists or [patterns.split_or_pattern(pattern)])),
+        otherwise=RequireManual(_CONSTRUCT, by_hand, claims=claims),
         claims=claims,
     )
 

@@ -14,40 +14,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.bindings import needed
-from portkit.lang.source import span_of
-from portkit.lang.span import Span
-from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of
+from portkit.context.intent import AddToList, InsertText, Intent, LeaveUnchanged, ListMember
+from portkit.port.hip_bindings import requires_bindings
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Enlist, Intent, Keep, Member
-from portkit.tree.resolution import FILE
+from portkit.syntax.source_file import span_of
+from portkit.syntax.span import Span
+from portkit.syntax.toml_nodes import (
+    find_pair_end,
+    find_value,
+    read_key,
+    read_strings,
+    read_table_header,
+    unquote,
+)
+from portkit.workspace.cargo_resolution import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.site.context import Site
+    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find the lists of members and of excluded crates."""
-    job, key = site.job, bare(key_of(site.node))
-    if table_of(site.node) == "workspace" and key == "default-members":
+    job, key = site.job, unquote(read_key(site.node))
+    if read_table_header(site.node) == "workspace" and key == "default-members":
         kept = "what cargo builds where it is asked for no crate by name stays what it was"
-        yield Keep(f"workspace {key}", kept, symbol=key)
-    if table_of(site.node) != "workspace" or key not in ("members", "exclude"):
+        yield LeaveUnchanged(f"workspace {key}", kept, symbol=key)
+    if read_table_header(site.node) != "workspace" or key not in ("members", "exclude"):
         return
     if site.source.path != FILE:
         kept = "this is another workspace than the one that is ported; the port adds nothing to it"
-        yield Keep(f"workspace {key}", kept, symbol=key)
+        yield LeaveUnchanged(f"workspace {key}", kept, symbol=key)
         return
-    array = value_of(site.node)
+    array = find_value(site.node)
     if array.type != "array":
         return
-    listed = strings(array)
+    listed = read_strings(array)
     facade, generator = job.vendor.facade, job.vendor.generator
-    own = not facade.source and needed(job.workspace, job.vendor, job.codebase)
+    own = not facade.source and requires_bindings(job.workspace, job.vendor, job.codebase)
     wanted = [facade.name] if key == "members" and own else []
-    if key == "members" and job.workspace.requirement(generator.source):
+    if key == "members" and job.workspace.find_requirement(generator.source):
         wanted.append(generator.name)
     kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
@@ -59,15 +66,15 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _default(site, listed)
     construct = f"workspace {key}"
     if not wanted:
-        yield Keep(construct, "the port adds nothing to this list", symbol=key)
+        yield LeaveUnchanged(construct, "the port adds nothing to this list", symbol=key)
         return
     last = [c for c in array.named_children if c.type == "string"][-1:]
     after = span_of(last[0]) if last else Span(array.start_byte + 1, array.start_byte + 1)
-    yield Enlist(
+    yield AddToList(
         construct,
         f"the workspace gains {', '.join(wanted)}",
         symbol=key,
-        members=tuple(Member(after, f'"{name}"') for name in wanted),
+        members=tuple(ListMember(after, f'"{name}"') for name in wanted),
         listed=frozenset(f'"{name}"' for name in listed),
     )
 
@@ -81,10 +88,10 @@ def _excluded(site: Site) -> set[str]:
 def _default(site: Site, listed: Sequence[str]) -> Iterator[Intent]:
     """Have cargo build what it built before, where it is asked for no crate by name."""
     members = [f'"{name}"' for name in listed]
-    one_line, at = ", ".join(members), end_of(site.node)
+    one_line, at = ", ".join(members), find_pair_end(site.node)
     if "\n" in site.code:
         one_line = "".join(f"\n    {member}," for member in members) + "\n"
-    yield Add(
+    yield InsertText(
         "workspace default-members",
         "cargo builds what it built before, unless it is told another crate: a counterpart takes"
         " hipcc, and the crate beside it nvcc",

@@ -56,8 +56,8 @@ class Templates:
                 more than it may.
         """
         if not name.endswith(".j2"):
-            return text(name, self._own)
-        from portkit.templates.plain import require_plain
+            return read_template(name, self._own)
+        from portkit.templates.plain_values import require_plain
 
         require_plain(values)
         environment = self._environment
@@ -74,7 +74,7 @@ class Templates:
         from portkit.templates.budget import Budget
         from portkit.templates.sandbox import TemplateEnvironment
 
-        return TemplateEnvironment(partial(text, own=self._own), Budget(), trim=self._trim)
+        return TemplateEnvironment(partial(read_template, own=self._own), Budget(), trim=self._trim)
 
 
 def _explain(name: str, error: Exception) -> str:
@@ -94,7 +94,7 @@ def _find_line(error: Exception) -> int:
     return (found[-1] or 0) if found else 0
 
 
-def text(name: str, own: Directory | None = None) -> str:
+def read_template(name: str, own: Directory | None = None) -> str:
     """Return the text of a template as it stands in its file.
 
     Args:
@@ -106,7 +106,7 @@ def text(name: str, own: Directory | None = None) -> str:
         ProfileError: there is none.
     """
     if name.startswith(_SHARED_ONLY):
-        return text(name.removeprefix(_SHARED_ONLY))
+        return read_template(name.removeprefix(_SHARED_ONLY))
     if own is not None and own.has(f"{OWN}/{name}"):
         return own.text(f"{OWN}/{name}")
     if not _SHARED.has(name):
@@ -120,7 +120,7 @@ def is_shared(name: str) -> bool:
     return _SHARED.has(name)
 
 
-def folder(name: str) -> tuple[str, ...]:
+def list_template_files(name: str) -> tuple[str, ...]:
     """Return the files below a folder of templates, relative to it, sorted."""
     root = TEMPLATES / name
     return tuple(

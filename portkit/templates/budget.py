@@ -96,7 +96,7 @@ class Budget:
             raise LimitError(f"it includes or extends more than {INCLUSIONS} templates")
 
 
-def measure(value: object) -> int:
+def measure_value(value: object) -> int:
     """Return how many characters a value counts for, with all that it holds.
 
     Raises:

@@ -16,7 +16,7 @@ from jinja2.nodes import EvalContext
 from jinja2.runtime import Context
 from jinja2.tests import TESTS
 
-from portkit.templates.budget import Budget, LimitError, measure
+from portkit.templates.budget import Budget, LimitError, measure_value
 
 _FILTERS: Final = (
     *("capitalize", "count", "d", "default", "dictsort", "first", "indent", "int", "items", "join"),
@@ -46,16 +46,18 @@ def allowed_filters(budget: Budget) -> dict[str, Any]:
     """Return the filters, each of which counts what it makes."""
     own = {"rust_array": _rust_array, "rust_string": '"{}"'.format}
     known: dict[str, Any] = {name: FILTERS[name] for name in _FILTERS} | own
-    return {name: _measured(each, budget, _FORETOLD.get(name)) for name, each in known.items()}
+    return {
+        name: _measure_filter(each, budget, _FORETOLD.get(name)) for name, each in known.items()
+    }
 
 
 def allowed_tests(budget: Budget) -> dict[str, Any]:
     """Return the tests, each of which counts what it looks at."""
     known: dict[str, Any] = {name: TESTS[name] for name in _TESTS}
-    return {name: _measured(each, budget, None) for name, each in known.items()}
+    return {name: _measure_filter(each, budget, None) for name, each in known.items()}
 
 
-def _measured(
+def _measure_filter(
     function: Callable[..., Any], budget: Budget, foretell: Callable[..., int] | None
 ) -> Callable[..., Any]:
     """Return a filter that counts its result, and says beforehand how large that can be."""
@@ -65,19 +67,19 @@ def _measured(
         budget.charge(_CALL)
         given = [each for each in arguments if not isinstance(each, _JINJAS_OWN)]
         for each in (*given, *named.values()):
-            budget.charge_size(measure(each))
+            budget.charge_size(measure_value(each))
         if foretell is not None:
             budget.charge_size(foretell(*given, **named))
         result = function(*arguments, **named)
         if isinstance(result, Iterator):
-            result = tuple(_counted(result, budget))
-        budget.charge_size(measure(result))
+            result = tuple(_count_values(result, budget))
+        budget.charge_size(measure_value(result))
         return result
 
     return made
 
 
-def _counted(values: Iterable[Any], budget: Budget) -> Iterator[Any]:
+def _count_values(values: Iterable[Any], budget: Budget) -> Iterator[Any]:
     for each in values:
         budget.charge(1)
         yield each
@@ -103,7 +105,7 @@ def _size_of_replaced(
 
 def _size_of_joined(values: object = (), d: object = "", attribute: object = None) -> int:
     number = len(values) if isinstance(values, str | tuple | list | Mapping) else 0
-    return measure(values) + number * len(str(d))
+    return measure_value(values) + number * len(str(d))
 
 
 _FORETOLD: Final[Mapping[str, Callable[..., int]]] = {

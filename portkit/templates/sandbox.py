@@ -14,8 +14,8 @@ import jinja2
 from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from portkit.templates.allowed import CHARGE, HOLD, JOIN, prepare
-from portkit.templates.budget import LARGEST, TOO_LARGE, LimitError, measure
+from portkit.templates.allowed_syntax import CHARGE, HOLD, JOIN, prepare_template
+from portkit.templates.budget import LARGEST, TOO_LARGE, LimitError, measure_value
 from portkit.templates.filters import allowed_filters, allowed_tests
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     def compile(self, source: Any, name: Any = None, *rest: Any, **named: Any) -> Any:
         """Compile a template that holds nothing but what it may."""
         self.budget.charge(len(source) // _CHARACTERS_A_STEP)
-        prepared, parts = prepare(self.parse(source, name), name)
+        prepared, parts = prepare_template(self.parse(source, name), name)
         self.budget.charge(parts * _STEPS_A_PART)
         return super().compile(prepared, name, *rest, **named)
 
@@ -116,15 +116,15 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         """Reckon with whole numbers, or join texts or lists that are not too large together."""
         numbers = isinstance(left, int) and isinstance(right, int)
         if operator == "+" and not numbers:
-            self.budget.charge_size(measure(left) + measure(right))
+            self.budget.charge_size(measure_value(left) + measure_value(right))
         elif operator == "*" and not numbers:
             number = next((each for each in (left, right) if isinstance(each, int)), 0)
-            self.budget.charge_size((measure(left) + measure(right)) * max(number, 1))
+            self.budget.charge_size((measure_value(left) + measure_value(right)) * max(number, 1))
         elif not numbers:
             raise LimitError(f"it uses {operator!r} on something that is no whole number")
         self.budget.charge(1)
         result = super().call_binop(context, operator, left, right)
-        measure(result)
+        measure_value(result)
         return result
 
     def concat(self, pieces: Iterable[str]) -> str:
@@ -141,14 +141,14 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         """Return what a template writes: a text or a number."""
         if not isinstance(value, str | int | jinja2.Undefined):
             raise LimitError("it writes something that is neither a text nor a whole number")
-        self.budget.charge_size(measure(value))
+        self.budget.charge_size(measure_value(value))
         return value
 
     def _join_texts(self, *values: Any) -> str:
         return self.concat([str(self._finish(each)) for each in values])
 
     def _hold(self, value: Any) -> Any:
-        self.budget.charge_size(measure(value))
+        self.budget.charge_size(measure_value(value))
         return value
 
     def _range(self, *bounds: int) -> tuple[int, ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
-from portkit.lang.value import Value
-from portkit.tree.git_program import run_git
+from portkit.syntax.value import Value
+from portkit.workspace.git_runner import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.update.repository import Git
+    from portkit.update.repository import GitRepository
 
 
 class Merge(Value, frozen=True):
@@ -35,7 +35,7 @@ class Merge(Value, frozen=True):
     said: Mapping[str, str]
 
 
-def merge(git: Git, ours: str, theirs: str) -> Merge:
+def merge_commits(git: GitRepository, ours: str, theirs: str) -> Merge:
     """Merge two commits.
 
     Raises:
@@ -67,10 +67,10 @@ def merge(git: Git, ours: str, theirs: str) -> Merge:
         word, path = entry.split("\t", 1)
         _, blob, stage = word.split()
         stages.setdefault(path, {})[int(stage)] = blob
-    return Merge(ours, theirs, tree, stages, dict(_messages(rest[end + 1 :])))
+    return Merge(ours, theirs, tree, stages, dict(_parse_messages(rest[end + 1 :])))
 
 
-def _messages(fields: list[str]) -> Mapping[str, str]:
+def _parse_messages(fields: list[str]) -> Mapping[str, str]:
     """Return what is said of each path in conflict: counts of paths, paths, a type, a sentence."""
     found: dict[str, str] = {}
     at = 0

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.errors import HistoryError, ToolError
-from portkit.lang.value import Value
-from portkit.tree.git_identity import committer_of, identity
-from portkit.tree.git_program import run_git
-from portkit.tree.vendor_branch import AUTHOR
+from portkit.syntax.value import Value
+from portkit.workspace.generated_ports import AUTHOR
+from portkit.workspace.git_identity import read_committer, read_identity
+from portkit.workspace.git_runner import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
-class Git(Value, frozen=True):
+class GitRepository(Value, frozen=True):
     """git in a repository: plumbing that runs nothing of the repository's own.
 
     Attributes:
@@ -148,7 +148,7 @@ class Git(Value, frozen=True):
         """
         variables = self.identity()
         if pure:
-            committer = committer_of(self.top, variables)
+            committer = read_committer(self.top, variables)
             address = committer[committer.rindex("<") + 1 : committer.rindex(">")]
             variables |= {"GIT_AUTHOR_NAME": AUTHOR, "GIT_AUTHOR_EMAIL": address}
         options = [word for parent in parents for word in ("-p", parent)]
@@ -162,4 +162,4 @@ class Git(Value, frozen=True):
             HistoryError: git knows no name and e-mail of the user.
             ToolError: git is missing.
         """
-        return identity(self.top)
+        return read_identity(self.top)

@@ -10,26 +10,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit import __version__
-from portkit.copying.additions import mark
+from portkit.engine.session import VENDOR, scan_tree
 from portkit.errors import HistoryError, VerificationError
-from portkit.lang.value import Value
-from portkit.profile import looked
-from portkit.profile.proven import unproven
-from portkit.profile.settings import NAME, is_own_change
-from portkit.scan.session import VENDOR, scan_tree
-from portkit.tree.vendor_branch import PurePort, last_pure_port, pure_port, trailers
-from portkit.update.explain import conflicts
-from portkit.update.merge import merge
-from portkit.update.move import move
-from portkit.update.pure import Wanted, made
-from portkit.verify.baseline import default_revision
+from portkit.port.new_files import find_port_mark
+from portkit.profiles import accepted_findings
+from portkit.profiles.settings import NAME, is_decision_change
+from portkit.profiles.tested_versions import warn_if_untested
+from portkit.syntax.value import Value
+from portkit.update.advance_refs import advance_branches
+from portkit.update.conflicts import explain_conflicts
+from portkit.update.generated_port import PortRequest, generate_port
+from portkit.update.merge import merge_commits
+from portkit.verify.baseline import find_default_revision
+from portkit.workspace.generated_ports import (
+    GeneratedPort,
+    find_last_generated_port,
+    format_trailers,
+    read_generated_port,
+)
 
 if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
-    from portkit.update.explain import Conflict
-    from portkit.update.pure import Made
-    from portkit.update.ready import Ready
-    from portkit.update.repository import Git
+    from portkit.update.conflicts import Conflict
+    from portkit.update.generated_port import GeneratedTree
+    from portkit.update.preconditions import MovableBranch
+    from portkit.update.repository import GitRepository
 
 BRANCH: Final = f"portkit/{VENDOR}"
 """The branch of pure ports."""
@@ -38,7 +43,7 @@ _FETCHED: Final = b"\nauthor portkit <portkit@localhost> "
 """What says of a commit without parents that ``portkit fetch`` has made it."""
 
 
-class Asked(Value, frozen=True):
+class UpdateRequest(Value, frozen=True):
     """What the user asks for.
 
     Attributes:
@@ -60,7 +65,7 @@ class Asked(Value, frozen=True):
     profile: Directory | None = None
 
 
-class Outcome(Value, frozen=True):
+class UpdateOutcome(Value, frozen=True):
     """What was done, or with ``check`` would be.
 
     Attributes:
@@ -96,32 +101,34 @@ class _Start(Value, frozen=True):
         begun: whether the pure port is new to the repository.
     """
 
-    port: PurePort
+    port: GeneratedPort
     current: str
     edited: tuple[str, ...] = ()
     begun: bool = False
 
 
-def begin(ready: Ready, asked: Asked) -> Outcome:
+def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
     """Begin the branch of pure ports, and join it to the user's branch.
 
     Raises:
         HistoryError: it stands already, or the history does not tell what the port is of.
         PortkitError: upstream's commit cannot be ported, or git failed.
     """
-    standing = _standing(ready)
+    standing = _find_last_port(ready)
     if standing is not None:
         raise HistoryError(
             f"the port of {ready.root} has a branch of pure ports already ({standing.commit[:12]}"
             f" is its last): `portkit update` follows upstream from there; to begin again, delete"
             f" {ready.vendor} with `git branch --delete --force`, and pass --of"
         )
-    with made(ready.git, _first(ready, asked), _wanted(ready, asked)) as port:
-        start = _begun(ready, asked, port)
-        return _finished(ready, asked, start, start.port.commit, port)
+    with generate_port(
+        ready.git, _find_first_upstream(ready, asked), _build_request(ready, asked)
+    ) as port:
+        start = _begin_port(ready, asked, port)
+        return _finish_update(ready, asked, start, start.port.commit, port)
 
 
-def update(ready: Ready, asked: Asked) -> Outcome:
+def follow_upstream(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
     """Commit the pure port of a newer commit of upstream, and merge it into the user's branch.
 
     Raises:
@@ -130,40 +137,48 @@ def update(ready: Ready, asked: Asked) -> Outcome:
     """
     git = ready.git
     new = git.named(asked.to, "--to")
-    standing = _standing(ready)
+    standing = _find_last_port(ready)
     if standing is None:
-        first = _first(ready, asked, new)
+        first = _find_first_upstream(ready, asked, new)
         _check_descent(ready, asked, first, new)
-        with made(git, first, _wanted(ready, asked)) as port:
-            start = _begun(ready, asked, port)
+        with generate_port(git, first, _build_request(ready, asked)) as port:
+            start = _begin_port(ready, asked, port)
     else:
-        start = _gone_on(ready, asked, standing)
+        start = _resume_branch(ready, asked, standing)
         _check_descent(ready, asked, start.port.upstream, new)
     last = start.port
-    with made(git, new, _wanted(ready, asked, last)) as port:
+    with generate_port(git, new, _build_request(ready, asked, last)) as port:
         is_new = (new, port.tree) != (last.upstream, last.tree)
-        commit = _committed(ready, port, port.tree, [last.commit, new]) if is_new else last.commit
-        return _finished(ready, asked, start, commit, port)
+        commit = _commit_port(ready, port, port.tree, [last.commit, new]) if is_new else last.commit
+        return _finish_update(ready, asked, start, commit, port)
 
 
-def ported_from(ready: Ready, asked: Asked) -> tuple[str, str]:
+def find_upstream_commit(ready: MovableBranch, asked: UpdateRequest) -> tuple[str, str]:
     """Return the commit of upstream that the user's port is of, and the gating, where it is known.
 
     Raises:
         HistoryError: the history does not tell.
         PortkitError: the tree cannot be scanned, or git failed.
     """
-    standing = last_pure_port(ready.git.top, ready.head)
-    return (standing.upstream, standing.gating) if standing else (_first(ready, asked), "")
+    standing = find_last_generated_port(ready.git.top, ready.head)
+    return (
+        (standing.upstream, standing.gating)
+        if standing
+        else (_find_first_upstream(ready, asked), "")
+    )
 
 
-def _wanted(ready: Ready, asked: Asked, last: PurePort | None = None) -> Wanted:
+def _build_request(
+    ready: MovableBranch, asked: UpdateRequest, last: GeneratedPort | None = None
+) -> PortRequest:
     """Return what a pure port is made by, after another or as the first."""
     since, gating = (last.upstream, last.gating) if last is not None else ("", "")
-    return Wanted(ready.head, since, asked.gating, gating, asked.profile)
+    return PortRequest(ready.head, since, asked.gating, gating, asked.profile)
 
 
-def _finished(ready: Ready, asked: Asked, start: _Start, theirs: str, port: Made) -> Outcome:
+def _finish_update(
+    ready: MovableBranch, asked: UpdateRequest, start: _Start, theirs: str, port: GeneratedTree
+) -> UpdateOutcome:
     """Merge a pure port in memory, and move the branches."""
     git = ready.git
     into = start.current
@@ -171,15 +186,15 @@ def _finished(ready: Ready, asked: Asked, start: _Start, theirs: str, port: Made
     if git.is_ancestor(start.current, theirs):
         into = theirs
     elif not git.is_ancestor(theirs, start.current):
-        merged = merge(git, start.current, theirs)
+        merged = merge_commits(git, start.current, theirs)
         if merged.stages or merged.said:
-            found = conflicts(git, merged, port.scan)
+            found = explain_conflicts(git, merged, port.scan)
         else:
             message = f"Merge branch '{ready.vendor}' into {ready.branch}\n\n{port.title}.\n"
             into = git.commit(merged.tree, [start.current, theirs], message)
     if not asked.check:
-        move(ready, theirs, into)
-    return Outcome(
+        advance_branches(ready, theirs, into)
+    return UpdateOutcome(
         title=port.title,
         port=theirs,
         is_new=start.begun or theirs != start.port.commit,
@@ -187,20 +202,20 @@ def _finished(ready: Ready, asked: Asked, start: _Start, theirs: str, port: Made
         edited=start.edited,
         merged="" if found or into == ready.head else into,
         conflicts=found,
-        unproven=unproven(port.scan.job.codebase, port.scan.job.workspace.version),
+        unproven=warn_if_untested(port.scan.job.codebase, port.scan.job.workspace.version),
         gating=port.scan.job.gating.value,
     )
 
 
-def _standing(ready: Ready) -> PurePort | None:
+def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
     """Return the last pure port, by its branch, else by the user's history.
 
     Raises:
         HistoryError: there is a branch of that name with something else on it.
     """
     if not ready.tip:
-        return last_pure_port(ready.git.top, ready.head)
-    port = pure_port(ready.git.top, ready.tip)
+        return find_last_generated_port(ready.git.top, ready.head)
+    port = read_generated_port(ready.git.top, ready.tip)
     if port is None:
         raise HistoryError(
             f"the last commit of {ready.vendor}, {ready.tip[:12]}, is no pure port of portkit's:"
@@ -210,7 +225,7 @@ def _standing(ready: Ready) -> PurePort | None:
     return port
 
 
-def _gone_on(ready: Ready, asked: Asked, standing: PurePort) -> _Start:
+def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: GeneratedPort) -> _Start:
     """Return where an update begins that has a branch of pure ports.
 
     Raises:
@@ -221,23 +236,25 @@ def _gone_on(ready: Ready, asked: Asked, standing: PurePort) -> _Start:
         raise HistoryError(
             f"{ready.vendor} says what the port is of, {standing.upstream[:12]}: leave out --of"
         )
-    held = any(pure_port(git.top, base) for base in git.bases(ready.head, standing.commit))
+    held = any(
+        read_generated_port(git.top, base) for base in git.bases(ready.head, standing.commit)
+    )
     if held and asked.pure:
         raise HistoryError(f"the history says which pure port {ready.branch} has: leave out --pure")
     if held:
         return _Start(standing, ready.head)
-    known = pure_port(git.top, git.named(asked.pure, "--pure")) if asked.pure else None
+    known = read_generated_port(git.top, git.named(asked.pure, "--pure")) if asked.pure else None
     if known is None:
         raise HistoryError(
             f"{ready.branch} has none of the commits of {ready.vendor}, as when it was rewritten or"
             " its merges were squashed: name the one that it was made on with --pure (`git log"
             f" --first-parent {ready.vendor}` lists them); nothing was changed"
         )
-    current, edited = _joined(ready, known)
+    current, edited = _join_histories(ready, known)
     return _Start(standing, current, edited)
 
 
-def _first(ready: Ready, asked: Asked, new: str = "") -> str:
+def _find_first_upstream(ready: MovableBranch, asked: UpdateRequest, new: str = "") -> str:
     """Return the commit of upstream that a port without a branch of pure ports is of.
 
     Raises:
@@ -262,14 +279,14 @@ def _first(ready: Ready, asked: Asked, new: str = "") -> str:
             f" ({', '.join(base[:12] for base in bases)}): name the one that the port is of with"
             " --of; nothing was changed"
         )
-    found = mark(scan_tree(ready.root, gating=asked.gating, profile=asked.profile).job)
+    found = find_port_mark(scan_tree(ready.root, gating=asked.gating, profile=asked.profile).job)
     if found is None:
         raise HistoryError(
             f"the port of {ready.root} has nothing by which the commit before it could be found:"
             " name that commit with --of; nothing was changed"
         )
     try:
-        return _upstream_of(ready, default_revision(ready.root, found))
+        return _find_upstream_below(ready, find_default_revision(ready.root, found))
     except VerificationError:
         raise HistoryError(
             f"the first commit of {ready.branch} holds the port already, so the history does not"
@@ -278,7 +295,7 @@ def _first(ready: Ready, asked: Asked, new: str = "") -> str:
         ) from None
 
 
-def _upstream_of(ready: Ready, commit: str) -> str:
+def _find_upstream_below(ready: MovableBranch, commit: str) -> str:
     """Return the commit below those in which the user speaks to portkit, and nothing else."""
     git = ready.git
     while len(parents := git.parents(commit)) == 1:
@@ -286,13 +303,13 @@ def _upstream_of(ready: Ready, commit: str) -> str:
         for path in changed:
             before, after = git.blob(parents[0], path), git.blob(commit, path)
             below = path.removeprefix(git.below) if path.startswith(git.below) else ""
-            if after is None or not is_own_change(below, before or b"", after):
+            if after is None or not is_decision_change(below, before or b"", after):
                 return commit
         commit = parents[0]
     return commit
 
 
-def _check_descent(ready: Ready, asked: Asked, old: str, new: str) -> None:
+def _check_descent(ready: MovableBranch, asked: UpdateRequest, old: str, new: str) -> None:
     """Refuse a new commit of upstream that would take away what the old one has.
 
     Versions that ``portkit fetch`` has made have no common history, and hold no more than
@@ -312,12 +329,12 @@ def _check_descent(ready: Ready, asked: Asked, old: str, new: str) -> None:
     )
 
 
-def _is_fetched(git: Git, commit: str) -> bool:
+def _is_fetched(git: GitRepository, commit: str) -> bool:
     said = git.run("cat-file", "commit", commit)
     return b"\nparent " not in said.partition(b"\n\n")[0] and _FETCHED in said
 
 
-def _begun(ready: Ready, asked: Asked, port: Made) -> _Start:
+def _begin_port(ready: MovableBranch, asked: UpdateRequest, port: GeneratedTree) -> _Start:
     """Commit the first pure port, and join it to the user's branch where that is ported already.
 
     Raises:
@@ -325,18 +342,18 @@ def _begun(ready: Ready, asked: Asked, port: Made) -> _Start:
     """
     git = ready.git
     tree = git.tree_of(git.named(asked.pure, "--pure")) if asked.pure else port.tree
-    commit = _committed(ready, port, tree, [port.upstream])
-    known = PurePort(commit, tree, port.upstream, port.scan.job.gating)
+    commit = _commit_port(ready, port, tree, [port.upstream])
+    known = GeneratedPort(commit, tree, port.upstream, port.scan.job.gating)
     options = ("-r", "-z", "--name-only", "--diff-filter=A")
     added = git.paths("diff-tree", *options, port.upstream, tree)
     listing = ("ls-tree", "-r", "-z", "--name-only", "--full-tree")
     if set(added).isdisjoint(git.paths(*listing, ready.head)):
         return _Start(known, ready.head, begun=True)
-    current, edited = _joined(ready, known)
+    current, edited = _join_histories(ready, known)
     return _Start(known, current, edited, begun=True)
 
 
-def _joined(ready: Ready, port: PurePort) -> tuple[str, tuple[str, ...]]:
+def _join_histories(ready: MovableBranch, port: GeneratedPort) -> tuple[str, tuple[str, ...]]:
     """Return a commit of the user's files that has a pure port in its history, and what differs."""
     git = ready.git
     message = (
@@ -347,15 +364,15 @@ def _joined(ready: Ready, port: PurePort) -> tuple[str, tuple[str, ...]]:
     commit = git.commit(mine, [ready.head, port.commit], message)
     differing = git.paths("diff-tree", "-r", "-z", "--name-only", port.tree, mine)
     # What a user says to portkit is no change of the port.
-    own = {f"{git.below}{name}" for name in (NAME, looked.NAME)}
+    own = {f"{git.below}{name}" for name in (NAME, accepted_findings.NAME)}
     return commit, tuple(path for path in differing if path not in own)
 
 
-def _committed(ready: Ready, port: Made, tree: str, parents: list[str]) -> str:
+def _commit_port(ready: MovableBranch, port: GeneratedTree, tree: str, parents: list[str]) -> str:
     """Commit a pure port, whose files may be those of a commit that the user has named."""
     said = ready.git.line("log", "--max-count=1", "--format=%s", port.upstream)
     message = (
         f"{port.title} for {VENDOR}, as portkit writes it\n\nUpstream: {port.upstream[:12]} {said}"
-        f"\n\n{trailers(port.upstream, __version__, port.scan.job.gating)}"
+        f"\n\n{format_trailers(port.upstream, __version__, port.scan.job.gating)}"
     )
     return ready.git.commit(tree, parents, message, pure=True)

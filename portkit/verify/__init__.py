@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from portkit.verify.ladder import Outcome, Result, Step, Summary, Verdict, climb, part_of
-from portkit.verify.options import BadOptionError, Options, Shard, parse_shard
+from portkit.verify.options import InvalidOptionError, Options, Shard, parse_shard
+from portkit.verify.ported_tree import PortedTree
 from portkit.verify.session import verify_tree
+from portkit.verify.step_runner import (
+    Outcome,
+    Result,
+    Step,
+    Summary,
+    Verdict,
+    run_steps,
+    select_steps,
+)
 from portkit.verify.steps import STEPS
-from portkit.verify.tree import Tree
 
 __all__ = [
     "STEPS",
-    "BadOptionError",
+    "InvalidOptionError",
     "Options",
     "Outcome",
+    "PortedTree",
     "Result",
     "Shard",
     "Step",
     "Summary",
-    "Tree",
     "Verdict",
-    "climb",
     "parse_shard",
-    "part_of",
+    "run_steps",
+    "select_steps",
     "verify_tree",
 ]

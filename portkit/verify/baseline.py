@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, cached_folder
 from portkit.errors import DiskError, ToolError, VerificationError
-from portkit.tree.git_program import run_git
-from portkit.tree.vendor_branch import last_pure_port
-from portkit.verify.content import LOCK, digest
+from portkit.verify.digests import LOCK, digest_texts
+from portkit.workspace.generated_ports import find_last_generated_port
+from portkit.workspace.git_runner import run_git
 
 if TYPE_CHECKING:
-    from portkit.copying.additions import Mark
-    from portkit.verify.beside import Beside
+    from portkit.port.new_files import PortMark
+    from portkit.verify.sibling_trees import SiblingTrees
 
 _LITTLE: Final = 1 << 20
 """Bytes; with less room than that, a failure to write is for want of room."""
 
 
-def default_revision(root: Path, mark: Mark) -> str:
+def find_default_revision(root: Path, mark: PortMark) -> str:
     """Return the commit on which ``portkit apply`` was run.
 
     It is ``HEAD`` while the port is not committed. Once it is, it is the commit of upstream that
-    the last pure port in the history is of (``portkit.tree.vendor_branch``), else the parent of the
-    commit that brought the port in: the last on the way to ``HEAD`` that added what every port has
-    and no tree before one.
+    the last pure port in the history is of (``portkit.workspace.generated_ports``), else the
+    parent of the commit that brought the port in: the last on the way to ``HEAD`` that added what
+    every port has and no tree before one.
 
     Args:
         root: the workspace root, in a git work tree.
@@ -38,15 +38,15 @@ def default_revision(root: Path, mark: Mark) -> str:
         VerificationError: there is no such commit.
         ToolError: git is missing.
     """
-    head = resolve(root, "HEAD")
-    if not _stands(root, head, mark):
+    head = resolve_revision(root, "HEAD")
+    if not _has_commit(root, head, mark):
         return head
-    if (port := last_pure_port(root, head)) is not None:
+    if (port := find_last_generated_port(root, head)) is not None:
         return port.upstream
     # A line counts where its number changes, not where it does (git-log(1), -S).
     adds = ("--pickaxe-regex", f"-S{mark.line}") if mark.line else ("--diff-filter=A",)
     history = ("log", "--first-parent", "--format=%H", "--max-count=1", *adds)
-    bringer = _git(root, *history, head, "--", mark.path)
+    bringer = _run_git(root, *history, head, "--", mark.path)
     parent = _commit(root, f"{bringer}^")
     if parent is None:
         raise VerificationError(
@@ -56,14 +56,14 @@ def default_revision(root: Path, mark: Mark) -> str:
     return parent
 
 
-def _stands(root: Path, commit: str, mark: Mark) -> bool:
-    if not _git(root, "ls-tree", commit, "--", mark.path):
+def _has_commit(root: Path, commit: str, mark: PortMark) -> bool:
+    if not _run_git(root, "ls-tree", commit, "--", mark.path):
         return False
-    text = _git(root, "show", f"{commit}:./{mark.path}") if mark.line else ""
+    text = _run_git(root, "show", f"{commit}:./{mark.path}") if mark.line else ""
     return re.search(mark.line, text, re.MULTILINE) is not None
 
 
-def resolve(root: Path, revision: str) -> str:
+def resolve_revision(root: Path, revision: str) -> str:
     """Return the hash of the commit that a revision names.
 
     Raises:
@@ -79,13 +79,13 @@ def resolve(root: Path, revision: str) -> str:
     return commit
 
 
-def tree_of(root: Path, commit: str) -> str:
+def find_tree_hash(root: Path, commit: str) -> str:
     """Return the hash of the files that a commit has under the workspace root."""
-    return _git(root, "rev-parse", "--verify", f"{commit}:./")
+    return _run_git(root, "rev-parse", "--verify", f"{commit}:./")
 
 
-def checked_out(
-    root: Path, tree: str, lock: bytes | None = None, beside: Beside | None = None
+def check_out_tree(
+    root: Path, tree: str, lock: bytes | None = None, beside: SiblingTrees | None = None
 ) -> Path:
     """Return a folder in the user's cache with the files of a tree, as git would check them out.
 
@@ -107,10 +107,10 @@ def checked_out(
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
             index = Path(scratch) / "index"
-            top = Path(_git(root, "rev-parse", "--show-toplevel"))
-            _git(top, "read-tree", tree, index=index)
+            top = Path(_run_git(root, "rev-parse", "--show-toplevel"))
+            _run_git(top, "read-tree", tree, index=index)
             try:
-                _git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+                _run_git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
             except ToolError:
                 if shutil.disk_usage(folder).free >= _LITTLE:
                     raise
@@ -122,10 +122,10 @@ def checked_out(
         if beside is not None:
             beside.link(folder)
 
-    key = tree if lock is None else f"{tree[:20]}-{digest([lock])[:12]}"
+    key = tree if lock is None else f"{tree[:20]}-{digest_texts([lock])[:12]}"
     if beside is None or not beside.ways:
         return cached_folder("baseline", key, fill)
-    key += f"-{digest([str(beside.root), *map('/'.join, beside.ways)])[:12]}"
+    key += f"-{digest_texts([str(beside.root), *map('/'.join, beside.ways)])[:12]}"
     return beside.within(cached_folder("baseline", key, fill))
 
 
@@ -136,7 +136,7 @@ def _commit(root: Path, revision: str) -> str | None:
     return done.stdout.decode().strip() if done.returncode == 0 else None
 
 
-def _git(folder: Path, *arguments: str, index: Path | None = None) -> str:
+def _run_git(folder: Path, *arguments: str, index: Path | None = None) -> str:
     """Run git and return what it prints."""
     done = run_git(folder, *arguments, index=index)
     if done.returncode != 0:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit.lang.features import leads
+from portkit.syntax.features import enables_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.tree.workspace import Crate
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.workspace.cargo_workspace import Crate
 
 
-def asking(tree: Tree, *features: str, among: Sequence[str] = ()) -> tuple[str, ...]:
+def select_features(tree: PortedTree, *features: str, among: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the arguments of cargo that turn some features on, and no more of CUDA than these.
 
     Where the default of a crate turns CUDA on, each build would need its toolkit: then defaults are
@@ -32,19 +32,19 @@ def asking(tree: Tree, *features: str, among: Sequence[str] = ()) -> tuple[str, 
         for crate in tree.scan.job.workspace.crates
         if _is_selected(tree, crate, among or tree.options.packages)
     }
-    by_default = any(leads(has, "default", (source,)) for has in crates.values())
+    by_default = any(enables_any(has, "default", (source,)) for has in crates.values())
     if by_default:
         listed += (
             f"{crate}/{name}"
             for crate, has in crates.items()
             for name in has.get("default", ())
-            if name in has and not leads(has, name, (source,))
+            if name in has and not enables_any(has, name, (source,))
         )
     asked = f"--features={','.join(listed)}"
     return ("--no-default-features", asked) if by_default else (asked,)
 
 
-def _is_selected(tree: Tree, crate: Crate, named: Sequence[str]) -> bool:
+def _is_selected(tree: PortedTree, crate: Crate, named: Sequence[str]) -> bool:
     """Whether cargo looks at a crate: one that is named, else a member of the workspace."""
     if named:
         return crate.name in named

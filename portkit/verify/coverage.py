@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.tree.finding import Status
-from portkit.verify.ladder import Step, failed, passed
+from portkit.verify.step_runner import Step, fail_step, pass_step
+from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
-    from portkit.tree.finding import Finding
-    from portkit.verify.ladder import Outcome
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.step_runner import Outcome
+    from portkit.workspace.finding import Finding
 
 _SHOWN: Final = 10
 
 
-def take(tree: Tree) -> Outcome:
+def check_coverage(tree: PortedTree) -> Outcome:
     """Scan the tree: what is unaccounted for, or still to do, is a hole in the port."""
     found = tree.scan
     todo = [finding for finding in found.findings if finding.status is Status.TODO]
@@ -27,29 +27,29 @@ def take(tree: Tree) -> Outcome:
     evidence: list[str] = []
     if found.unaccounted:
         evidence.append(f"{len(found.unaccounted)} backend mentions are unaccounted for")
-        evidence += _first([f"{u.path}:{u.line}" for u in found.unaccounted])
+        evidence += _list_first([f"{u.path}:{u.line}" for u in found.unaccounted])
     if todo and not tree.options.unfinished:
         evidence.append(f"{len(todo)} places are still to do: `portkit apply` writes them")
-        evidence += _first([_place(tree, finding) for finding in todo])
+        evidence += _list_first([_format_site(tree, finding) for finding in todo])
     if evidence:
-        return failed(*evidence, figures=figures)
+        return fail_step(*evidence, figures=figures)
     later = f", {len(todo)} of them still to do" if todo else ""
-    return passed(
+    return pass_step(
         f"{len(found.findings)} places account for every backend mention{later}", figures=figures
     )
 
 
-def _first(places: list[str]) -> list[str]:
+def _list_first(places: list[str]) -> list[str]:
     more = len(places) - _SHOWN
     return [*places[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _place(tree: Tree, finding: Finding) -> str:
+def _format_site(tree: PortedTree, finding: Finding) -> str:
     source = tree.scan.job.workspace.sources.get(finding.path)
     line = f":{source.position(finding.span.start)[0]}" if source is not None else ""
     return f"{finding.code} {finding.path}{line} {finding.symbol}".rstrip()
 
 
 COVERAGE: Final = Step(
-    "coverage", "every mention of a backend is accounted for", 41, take, looks=True
+    "coverage", "every mention of a backend is accounted for", 41, check_coverage, looks=True
 )

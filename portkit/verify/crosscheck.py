@@ -10,25 +10,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import brought
-from portkit.crosscheck.comparison import read
-from portkit.crosscheck.known import FILE, idle, judged, load_table, reasons
-from portkit.crosscheck.place import CRATE, placed
+from portkit.codebases.registry import find_shipped
 from portkit.errors import VerificationError
+from portkit.numerics.comparison import parse_comparison
+from portkit.numerics.known_differences import (
+    FILE,
+    find_idle_entries,
+    find_reasons,
+    judge_differences,
+    load_table,
+)
+from portkit.numerics.program_crate import CRATE, place_program
 from portkit.shipped import shipped
-from portkit.verify.device_choice import chosen, inputs
-from portkit.verify.device_report import Seen, seen_in
+from portkit.verify.device_choice import choose_device, list_device_inputs
+from portkit.verify.device_log import DeviceLog, read_logs
 from portkit.verify.emulator import FOLDER
-from portkit.verify.ladder import Outcome, Step, Verdict, inapplicable
+from portkit.verify.step_runner import Outcome, Step, Verdict, mark_inapplicable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.crosscheck.comparison import Comparison
-    from portkit.crosscheck.known import Judged, Table
-    from portkit.verify.device_choice import Chosen, Run
-    from portkit.verify.tree import Tree
+    from portkit.numerics.comparison import Comparison
+    from portkit.numerics.known_differences import Judgement, KnownTable
+    from portkit.verify.device_choice import ChosenDevice, DeviceRun
+    from portkit.verify.ported_tree import PortedTree
 
 PROGRAM: Final = "crosscheck"
 """In the directory of a codebase: a crate that is built beside a link to the tree."""
@@ -40,7 +46,7 @@ _PATIENCE: Final = 600.0
 
 
 @dataclass(frozen=True)
-class Compared:
+class CrosscheckRun:
     """The cross-check, once through.
 
     Attributes:
@@ -51,20 +57,20 @@ class Compared:
         seen: what the CPU device has seen.
     """
 
-    run: Run
+    run: DeviceRun
     comparison: Comparison
-    table: Table
-    judged: Judged
-    seen: Seen = field(default_factory=Seen)
+    table: KnownTable
+    judged: Judgement
+    seen: DeviceLog = field(default_factory=DeviceLog)
 
     @property
     def unexplained_kernels(self) -> tuple[str, ...]:
         """Kernels that were not launched, without a reason."""
-        why = reasons(self.seen.never_launched, self.table, self.comparison.version)
+        why = find_reasons(self.seen.never_launched, self.table, self.comparison.version)
         return tuple(kernel for kernel, reason in why.items() if not reason)
 
 
-def take(tree: Tree, cases: int = CASES, only: str = "") -> Outcome:
+def run_crosscheck(tree: PortedTree, cases: int = CASES, only: str = "") -> Outcome:
     """Build the cross-check for a device, and run it there.
 
     Args:
@@ -72,34 +78,34 @@ def take(tree: Tree, cases: int = CASES, only: str = "") -> Outcome:
         cases: how many of each operation and type.
         only: a part of the names of operations and types that are wanted; all by default.
     """
-    own = known(tree)
+    own = find_operations_directory(tree)
     if own is None:
-        return inapplicable("the cross-check does not know the operations of this codebase")
-    device = chosen(tree)
+        return mark_inapplicable("the cross-check does not know the operations of this codebase")
+    device = choose_device(tree)
     if isinstance(device, Outcome):
         return device
     # A few cases do not launch every kernel.
     whole = cases >= CASES and not only
-    runs = compare(tree, device, load_table(own), cases=cases, only=only)
-    return outcome(device, runs, whole=whole)
+    runs = compare_on_device(tree, device, load_table(own), cases=cases, only=only)
+    return judge_comparisons(device, runs, whole=whole)
 
 
-def known(tree: Tree) -> Directory | None:
+def find_operations_directory(tree: PortedTree) -> Directory | None:
     """Return the directory of a codebase whose operations are known; none of another."""
     own = tree.scan.job.codebase.directory
-    return own if own and own.has(FILE) and _program(own) else None
+    return own if own and own.has(FILE) and _find_program_sources(own) else None
 
 
-def compare(
-    tree: Tree,
-    device: Chosen,
-    table: Table,
+def compare_on_device(
+    tree: PortedTree,
+    device: ChosenDevice,
+    table: KnownTable,
     *,
     seed: int = SEED,
     cases: int = CASES,
     only: str = "",
     features: Sequence[str] = (),
-) -> tuple[Compared, ...]:
+) -> tuple[CrosscheckRun, ...]:
     """Return what the cross-check finds on a device.
 
     Args:
@@ -117,12 +123,12 @@ def compare(
         DiskError: the cache cannot be written.
     """
     arguments = ("--seed", str(seed), "--cases", str(cases), "--only", only)
-    with _kept(build(tree, device, features=features)) as program:
-        return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
+    with _keep_program(build_program(tree, device, features=features)) as program:
+        return tuple(_run_once(tree, program, arguments, run, table) for run in device.runs)
 
 
-def build(
-    tree: Tree, device: Chosen, *, release: bool = False, features: Sequence[str] = ()
+def build_program(
+    tree: PortedTree, device: ChosenDevice, *, release: bool = False, features: Sequence[str] = ()
 ) -> Path:
     """Return the program, built against a tree.
 
@@ -138,8 +144,8 @@ def build(
         DiskError: the cache cannot be written.
     """
     codebase = tree.scan.job.codebase
-    program = _program(codebase.directory) if codebase.directory else None
-    crate = placed(tree.root, codebase.name, crate=program)
+    program = _find_program_sources(codebase.directory) if codebase.directory else None
+    crate = place_program(tree.root, codebase.name, crate=program)
     profile: tuple[str, ...] = ("--release",) if release else ()
     profile += ("--features", ",".join(features)) if features else ()
     done = tree.cargo("build", *profile, folder=crate, environment=device.environment)
@@ -154,7 +160,7 @@ def build(
 
 
 @contextmanager
-def _kept(program: Path) -> Iterator[Path]:
+def _keep_program(program: Path) -> Iterator[Path]:
     """Give a program under a name that nobody builds to.
 
     It starts itself for each part of the operations, and another run of portkit may build the same
@@ -170,17 +176,19 @@ def _kept(program: Path) -> Iterator[Path]:
         yield own
 
 
-def _program(own: Directory) -> Path | None:
+def _find_program_sources(own: Directory) -> Path | None:
     """Return the sources of the program that knows the operations of a codebase.
 
     It lies in the codebase's directory; portkit's own codebase has the one that portkit brings.
     """
     if own.has(f"{PROGRAM}/Cargo.toml"):
         return own.root / PROGRAM
-    return shipped(CRATE) if own in brought().values() else None
+    return shipped(CRATE) if own in find_shipped().values() else None
 
 
-def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: Table) -> Compared:
+def _run_once(
+    tree: PortedTree, program: Path, arguments: Sequence[str], run: DeviceRun, table: KnownTable
+) -> CrosscheckRun:
     tree.say(f"the cross-check runs on {run.on}")
     with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:
         done = tree.run(
@@ -190,17 +198,19 @@ def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: 
             show=lambda line: None,
             patience=_PATIENCE,
         )
-        seen = seen_in(Path(folder))
+        seen = read_logs(Path(folder))
     if done.status != 0:
         how = "says nothing for too long" if done.silent else f"ends with {done.status}"
         said = f": {done.lines[-1]}" if done.lines else ""
         raise VerificationError(f"the cross-check {how} on {run.on}{said}")
-    comparison = read(done.output)
-    explained = judged(comparison.differences, table, comparison.version)
-    return Compared(run, comparison, table, explained, seen)
+    comparison = parse_comparison(done.output)
+    explained = judge_differences(comparison.differences, table, comparison.version)
+    return CrosscheckRun(run, comparison, table, explained, seen)
 
 
-def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> Outcome:
+def judge_comparisons(
+    device: ChosenDevice, runs: Sequence[CrosscheckRun], *, whole: bool = True
+) -> Outcome:
     """Return what the comparisons show.
 
     Args:
@@ -208,11 +218,13 @@ def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> 
         runs: what they found.
         whole: whether they took every operation, so that each kernel must have been launched.
     """
-    lost = [line for each in runs for line in _lost(each, whole=whole and device.simulated)]
+    lost = [
+        line for each in runs for line in _describe_losses(each, whole=whole and device.simulated)
+    ]
     first = runs[0].comparison
     total = sum(each.comparison.total("cases") for each in runs)
     classes = Counter(entry.kind for each in runs for _, _, entry in each.judged.explained)
-    seen = sum((each.seen for each in runs), Seen())
+    seen = sum((each.seen for each in runs), DeviceLog())
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(classes.items()))
     where = f"{device.title} ({'; '.join(each.run.on for each in runs)})"
     head = (
@@ -230,7 +242,7 @@ def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> 
         evidence += [
             f"an entry of {FILE} that explains nothing: {entry.kind}: {entry.operation}"
             f" ({entry.differs})"
-            for entry in idle([each.judged for each in runs])
+            for entry in find_idle_entries([each.judged for each in runs])
         ]
     return Outcome(
         Verdict.FAILED if lost else Verdict.PASSED,
@@ -246,7 +258,7 @@ def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> 
     )
 
 
-def _lost(compared: Compared, *, whole: bool) -> Iterator[str]:
+def _describe_losses(compared: CrosscheckRun, *, whole: bool) -> Iterator[str]:
     on = compared.run.on
     for difference, who in compared.judged.unexplained:
         part = difference.device if who == "device" else difference.cpu
@@ -266,7 +278,7 @@ CROSSCHECK: Final = Step(
     "crosscheck",
     "every operation gives what arithmetic of our own gives",
     50,
-    take,
-    inputs=inputs,
+    run_crosscheck,
+    inputs=list_device_inputs,
 )
 """Runs on what ``Options.device`` names."""

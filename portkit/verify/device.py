@@ -10,27 +10,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError, VerificationError
-from portkit.verify.cargo_features import asking
-from portkit.verify.device_choice import chosen, decides, inputs
-from portkit.verify.device_report import Seen, seen_in
-from portkit.verify.device_report import unpacked as unpacked_seen
+from portkit.verify.cargo_features import select_features
+from portkit.verify.device_choice import choose_device, list_cpu_device_inputs, list_device_inputs
+from portkit.verify.device_log import DeviceLog, read_logs
+from portkit.verify.device_log import unpack_log as unpacked_seen
 from portkit.verify.emulator import FOLDER
-from portkit.verify.ladder import Outcome, Step, Tested, Verdict
-from portkit.verify.names import unasked
-from portkit.verify.testing import bad, built, figures, packed, tested, unpacked
+from portkit.verify.kernel_names import find_unrequested_kernels
+from portkit.verify.step_runner import Outcome, Step, TestResult, Verdict
+from portkit.verify.test_binaries import (
+    build_binaries,
+    count_results,
+    pack_results,
+    select_bad,
+    test_binary,
+    unpack_results,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from portkit.verify.device_choice import Chosen, Run
-    from portkit.verify.testing import Binary, Results
-    from portkit.verify.tree import Tree
+    from portkit.verify.device_choice import ChosenDevice, DeviceRun
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.test_binaries import Binary, Results
 
 _SHOWN: Final = 10
 
 
 @dataclass(frozen=True)
-class Done:
+class TestRun:
     """The tests, once through.
 
     Attributes:
@@ -40,21 +47,21 @@ class Done:
         seconds: how long it took.
     """
 
-    run: Run
+    run: DeviceRun
     results: Results
-    seen: Seen = field(default_factory=Seen)
+    seen: DeviceLog = field(default_factory=DeviceLog)
     seconds: float = 0.0
 
 
-def take(tree: Tree) -> Outcome:
+def run_device_tests(tree: PortedTree) -> Outcome:
     """Build the tests of the ported crates for a device, and run them on it."""
-    device = chosen(tree)
+    device = choose_device(tree)
     if isinstance(device, Outcome):
         return device
-    return judged(tree, device, taken(tree, device))
+    return judge_results(tree, device, test_on_device(tree, device))
 
 
-def taken(tree: Tree, device: Chosen) -> tuple[Done, ...]:
+def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...]:
     """Return how the tests went on a device.
 
     Raises:
@@ -63,17 +70,17 @@ def taken(tree: Tree, device: Chosen) -> tuple[Done, ...]:
     """
     tree.say(f"the tests run on {device.title}")
     files = tree.memory.files()
-    arguments = ("--tests", *asking(tree, tree.feature, among=tree.tested), *tree.packages)
-    binaries = built(tree, *arguments, environment=device.environment)
+    arguments = ("--tests", *select_features(tree, tree.feature, among=tree.tested), *tree.packages)
+    binaries = build_binaries(tree, *arguments, environment=device.environment)
     unchanged = device.simulated and files == tree.memory.files()
-    key = tree.memory.key(tree.root, files, *decides(tree)) if unchanged else ""
-    done = tuple(_run(tree, device, run, binaries, key) for run in device.runs)
+    key = tree.memory.key(tree.root, files, *list_cpu_device_inputs(tree)) if unchanged else ""
+    done = tuple(_run_tests(tree, device, run, binaries, key) for run in device.runs)
     if not any(each.results for each in done):
         raise VerificationError(f"there is no test in {tree.root}: name a tree that has some")
     return done
 
 
-def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
+def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun]) -> Outcome:
     """Return what the results say.
 
     Args:
@@ -82,12 +89,12 @@ def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
         runs: how they went.
     """
     results: Results = sum((each.results for each in runs), Counter())
-    seen = sum((each.seen for each in runs), Seen())
-    lost = [f"{each.run.on}: {line}" for each in runs for line in _lost(each)]
-    dead = unreachable(tree) if device.simulated else frozenset()
+    seen = sum((each.seen for each in runs), DeviceLog())
+    lost = [f"{each.run.on}: {line}" for each in runs for line in _list_failures(each)]
+    dead = find_unreachable_kernels(tree) if device.simulated else frozenset()
     own = sum(count for (name, _), count in results.items() if tree.vendor in name)
     counts = {
-        **figures(results),
+        **count_results(results),
         "on the device": own,
         "kernels launched": len(seen.launches) - len(seen.never_launched),
         "kernels never launched": len(seen.never_launched),
@@ -96,7 +103,7 @@ def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
     }
     where = f"{device.title} ({'; '.join(each.run.on for each in runs)})"
     if lost:
-        wrong = bad(results).total()
+        wrong = select_bad(results).total()
         first = [f"{wrong} of {results.total()} tests fail on {where}"] if wrong else []
         first += [f"{len(seen.defects)} defects seen by {where}"] if seen.defects else []
     else:
@@ -108,78 +115,87 @@ def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
             )
     return Outcome(
         Verdict.FAILED if lost else Verdict.PASSED,
-        ("; ".join(first), *lost, *_evidence(device, runs, seen, dead), *_ignored(results)),
+        (
+            "; ".join(first),
+            *lost,
+            *_describe_evidence(device, runs, seen, dead),
+            *_list_ignored_tests(results),
+        ),
         figures=counts,
         tests=tuple(
-            Tested(name, each.run.on, result)
+            TestResult(name, each.run.on, result)
             for each in runs
             for name, result in sorted(each.results.elements())
         ),
     )
 
 
-def _ignored(results: Results) -> Iterator[str]:
+def _list_ignored_tests(results: Results) -> Iterator[str]:
     """Yield the tests that the sources have ignored."""
     for name in sorted({name for name, result in results if result == "ignored"}):
         yield f"ignored, as its source says: {name}"
 
 
-def unreachable(tree: Tree) -> frozenset[str]:
+def find_unreachable_kernels(tree: PortedTree) -> frozenset[str]:
     """Return the kernels that no Rust code asks for; none where that cannot be told."""
     try:
-        return unasked(tree)
+        return find_unrequested_kernels(tree)
     except ToolError:
         return frozenset()
 
 
-def _run(tree: Tree, device: Chosen, run: Run, binaries: Sequence[Binary], key: str) -> Done:
+def _run_tests(
+    tree: PortedTree, device: ChosenDevice, run: DeviceRun, binaries: Sequence[Binary], key: str
+) -> TestRun:
     start = time.monotonic()
     results: Results = Counter()
-    seen = Seen()
+    seen = DeviceLog()
     for binary in binaries:
-        found, launched = _tested(tree, device, run, binary, key)
+        found, launched = _test_binary(tree, device, run, binary, key)
         results += found
         seen += launched
-    return Done(run, results, seen, time.monotonic() - start)
+    return TestRun(run, results, seen, time.monotonic() - start)
 
 
-def _tested(tree: Tree, device: Chosen, run: Run, binary: Binary, key: str) -> tuple[Results, Seen]:
+def _test_binary(
+    tree: PortedTree, device: ChosenDevice, run: DeviceRun, binary: Binary, key: str
+) -> tuple[Results, DeviceLog]:
     """Return the results of a binary, from an earlier run if it passed and nothing has changed."""
     options = tree.options
     parts = (run.on, binary.package, binary.name, str(options.shard), str(options.test_seconds))
     known = tree.memory.key(tree.root, key, *parts) if key else ""
     if known and (kept := tree.memory.load(known, "results", "seen")):
         tree.say(f"{binary.name} on {run.on}: passed on {kept['found']}, nothing has changed")
-        return unpacked(kept["results"]), unpacked_seen(kept["seen"])
+        return unpack_results(kept["results"]), unpacked_seen(kept["seen"])
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
         environment: Mapping[str, str] = {
             **run.environment,
             "PORTKIT_DEVICE_REPORT": folder,
             FOLDER: folder,
         }
-        found = tested(
+        found = test_binary(
             tree,
             binary,
             environment=environment,
             reserved=device.reserved,
             command=run.command,
         )
-        seen = seen_in(Path(folder))
-    if known and not bad(found) and not seen.defects:
-        tree.memory.save(known, {"results": packed(found), "seen": seen.packed()})
+        seen = read_logs(Path(folder))
+    if known and not select_bad(found) and not seen.defects:
+        tree.memory.save(known, {"results": pack_results(found), "seen": seen.packed()})
     return found, seen
 
 
-def _lost(done: Done) -> Iterator[str]:
+def _list_failures(done: TestRun) -> Iterator[str]:
     """Yield what went wrong, each test and each defect."""
-    for name, result in sorted(bad(done.results).elements()):
+    for name, result in sorted(select_bad(done.results).elements()):
         yield f"{name} {result}"
     for defect, times in sorted(done.seen.defects.items()):
         yield f"{defect} ({times} times)" if times > 1 else defect
 
 
-def _evidence(
-    device: Chosen, runs: Sequence[Done], seen: Seen, dead: frozenset[str]
+def _describe_evidence(
+    device: ChosenDevice, runs: Sequence[TestRun], seen: DeviceLog, dead: frozenset[str]
 ) -> Iterator[str]:
     if device.reason:
         yield device.reason
@@ -200,17 +216,17 @@ def _evidence(
         yield f"{unused} more cannot be, since no Rust code asks for them"
 
 
-def _inputs(tree: Tree) -> tuple[str, ...]:
+def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
     """Return what decides the outcome; it raises what ``device_choice.inputs`` raises."""
-    return (*tree.tested, str(tree.options.test_seconds), *inputs(tree))
+    return (*tree.tested, str(tree.options.test_seconds), *list_device_inputs(tree))
 
 
 DEVICE: Final = Step(
     "device",
     "the ported tests pass on an AMD GPU, or on a HIP device that runs on the CPU",
     48,
-    take,
+    run_device_tests,
     divisible=True,
-    inputs=_inputs,
+    inputs=_list_inputs,
 )
 """Runs on what ``Options.device`` names."""

@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
-from portkit.device.toolkit import build_toolkit, devices, toolkit_key
-from portkit.doctor.gpus import DRIVER, gpus
+from portkit.device.toolkit import build_toolkit, compute_toolkit_key, count_devices
+from portkit.doctor.gpus import DRIVER, find_gpus
 from portkit.doctor.machine import Machine
 from portkit.errors import ToolError, VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 from portkit.verify.emulator import FOLDER, find_emulator
-from portkit.verify.ladder import skipped
 from portkit.verify.options import EMULATOR
-from portkit.verify.testing import describe_end
+from portkit.verify.step_runner import skip_step
+from portkit.verify.test_binaries import describe_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.verify.ladder import Outcome
+    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.settings import Settings
-    from portkit.verify.tree import Tree
+    from portkit.verify.step_runner import Outcome
 
 ARCH_OF_WAVE: Final = {32: "gfx1100", 64: "gfx90a"}
 """As which GPU the CPU device answers."""
@@ -77,7 +77,7 @@ sys.exit(0 if status == 0 and set(found) == {{7}} else 5)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DeviceRun:
     """The tests once through.
 
     Attributes:
@@ -92,7 +92,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenDevice:
     """The device.
 
     Attributes:
@@ -108,42 +108,42 @@ class Chosen:
     title: str
     simulated: bool
     environment: Mapping[str, str]
-    runs: tuple[Run, ...]
+    runs: tuple[DeviceRun, ...]
     reserved: int = 0
     reason: str = ""
     notes: tuple[str, ...] = ()
 
 
-def chosen(tree: Tree) -> Chosen | Outcome:
+def choose_device(tree: PortedTree) -> ChosenDevice | Outcome:
     """Return the device, built if need be, or the outcome of a step that can have none."""
     if tree.options.device == EMULATOR:
         try:
-            return emulated_gpu(tree)
+            return start_emulated_gpu(tree)
         except (ToolError, HipToolError) as error:
-            return skipped(str(error))
-    gpus, reason = wanted_gpus(tree)
+            return skip_step(str(error))
+    gpus, reason = find_gpu_architectures(tree)
     if reason and tree.options.device == "gpu":
-        return skipped(reason)
+        return skip_step(reason)
     if gpus:
-        return Chosen("the AMD GPU", False, tree.settings.device, (Run(gpus),))
+        return ChosenDevice("the AMD GPU", False, tree.settings.device, (DeviceRun(gpus),))
     try:
-        return cpu_device(tree, reason)
+        return build_cpu_device(tree, reason)
     except ToolError as error:
-        return skipped(str(error))
+        return skip_step(str(error))
 
 
-def wanted_gpus(tree: Tree) -> tuple[str, str]:
+def find_gpu_architectures(tree: PortedTree) -> tuple[str, str]:
     """Return the architectures of the GPUs to use, else why there are none.
 
     A choice of the user has no reason; the checker and what a seed decides are the CPU device's.
     """
     if tree.options.device == "cpu" or tree.options.checked or tree.options.chaos:
         return "", ""
-    reason = missing_gpu(tree)
-    return ("", reason) if reason else (_architectures() or "unknown", "")
+    reason = explain_missing_gpu(tree)
+    return ("", reason) if reason else (_list_driver_architectures() or "unknown", "")
 
 
-def missing_gpu(tree: Tree, driver: Path = Path(DRIVER)) -> str:
+def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
     """Return why no AMD GPU can be used; empty if one can.
 
     Args:
@@ -164,7 +164,7 @@ def missing_gpu(tree: Tree, driver: Path = Path(DRIVER)) -> str:
     return ""
 
 
-def emulated_gpu(tree: Tree) -> Chosen:
+def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
     """Return the GPU that AMD's emulator stands for, after HIP ran a kernel on it.
 
     Raises:
@@ -199,12 +199,12 @@ def emulated_gpu(tree: Tree) -> Chosen:
             f"HIP finds no GPU on the emulator ({said}{unknown}): run a HIP program with `{again}`"
             " first"
         )
-    building = {**for_cpu_device(tree.settings, [emulator.gpu]), **variables}
-    run = Run(emulator.gpu, variables, emulator.command)
-    return Chosen("AMD's emulator", False, building, (run,), notes=emulator.notes)
+    building = {**set_build_environment(tree.settings, [emulator.gpu]), **variables}
+    run = DeviceRun(emulator.gpu, variables, emulator.command)
+    return ChosenDevice("AMD's emulator", False, building, (run,), notes=emulator.notes)
 
 
-def cpu_device(tree: Tree, reason: str = "") -> Chosen:
+def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
     """Return the CPU device, built if need be.
 
     Args:
@@ -231,17 +231,17 @@ def cpu_device(tree: Tree, reason: str = "") -> Chosen:
         }
 
     seed = f", seed {options.chaos}" if options.chaos else ""
-    building = {**environment(""), **for_cpu_device(tree.settings, archs.values())}
+    building = {**environment(""), **set_build_environment(tree.settings, archs.values())}
     runs = tuple(
-        Run(f"{arch}, wave {wave}{seed}", environment(arch, STREAMS_OF_WAVE[wave]))
+        DeviceRun(f"{arch}, wave {wave}{seed}", environment(arch, STREAMS_OF_WAVE[wave]))
         for wave, arch in archs.items()
     )
     # Shadow memory (src/check/shadow.cpp): 33 bytes for each of the device's.
-    reserved = devices(options.chaos) * (MEMORY << 20) * (40 if options.checked else 1)
-    return Chosen("the CPU device", True, building, runs, reserved, reason)
+    reserved = count_devices(options.chaos) * (MEMORY << 20) * (40 if options.checked else 1)
+    return ChosenDevice("the CPU device", True, building, runs, reserved, reason)
 
 
-def for_cpu_device(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
+def set_build_environment(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
     """Return what the build scripts of a codebase are told where they build for no GPU of here.
 
     Args:
@@ -253,7 +253,7 @@ def for_cpu_device(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
     return {**settings.device, **own}
 
 
-def inputs(tree: Tree) -> tuple[str, ...]:
+def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
     """Return what decides the outcome of a step; on a GPU there is more to it than can be known.
 
     Raises:
@@ -262,13 +262,13 @@ def inputs(tree: Tree) -> tuple[str, ...]:
     """
     if tree.options.device == EMULATOR:
         raise VerificationError("what AMD's emulator gives is not remembered")
-    gpus, reason = wanted_gpus(tree)
+    gpus, reason = find_gpu_architectures(tree)
     if gpus:
         raise VerificationError("what a GPU gives is not remembered")
-    return (reason, *decides(tree))
+    return (reason, *list_cpu_device_inputs(tree))
 
 
-def decides(tree: Tree) -> tuple[str, ...]:
+def list_cpu_device_inputs(tree: PortedTree) -> tuple[str, ...]:
     """Return what decides what tests give on the CPU device, without building it.
 
     Raises:
@@ -277,9 +277,9 @@ def decides(tree: Tree) -> tuple[str, ...]:
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options
     runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)
-    return (toolkit_key(), str(options.checked), str(options.chaos), *runs, *own)
+    return (compute_toolkit_key(), str(options.checked), str(options.chaos), *runs, *own)
 
 
-def _architectures() -> str:
+def _list_driver_architectures() -> str:
     """Return the architectures of the GPUs that the kernel's driver knows, with commas between."""
-    return ", ".join(gpu.arch for gpu in gpus(Machine.here()))
+    return ", ".join(gpu.arch for gpu in find_gpus(Machine.here()))

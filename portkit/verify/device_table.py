@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.verify.testing import GOOD
+from portkit.verify.test_binaries import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from portkit.verify.device import Done
+    from portkit.verify.device import TestRun
 
 _WORD: Final = re.compile(r"\w+")
 _CALL: Final = re.compile(r"\b\w+!\s*\(([^()]*)\)")
@@ -18,10 +18,10 @@ _TEST: Final = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn\s+(\w+)")
 _ORIGINAL: Final = re.compile(r"(?<![\w$])\w+_(?:cuda|gpu)\b")
 
 
-def device_table(
+def render_device_table(
     title: str,
     note: str,
-    runs: Sequence[Done],
+    runs: Sequence[TestRun],
     own: str,
     counterparts: Mapping[str, str],
     dead: Collection[str] = (),
@@ -49,26 +49,28 @@ def device_table(
             "",
             note,
             "",
-            *_summary(runs, own),
+            *_summarize(runs, own),
             "",
-            *_failures(runs, why or {}),
-            *_missing(runs, dead),
+            *_list_failures(runs, why or {}),
+            *_list_missing(runs, dead),
             "",
             "## Tests on the device",
             "",
-            f"CUDA's tests without a counterpart: {_listed(sorted(without))}.",
+            f"CUDA's tests without a counterpart: {_format_list(sorted(without))}.",
             "",
-            *_rows(ours, runs, results, counterparts),
+            *_list_rows(ours, runs, results, counterparts),
             "",
             "## The other tests, with the feature",
             "",
-            *_rows([name for name in names if name not in ours], runs, results, None),
+            *_list_rows([name for name in names if name not in ours], runs, results, None),
             "",
         ]
     )
 
 
-def counterpart(name: str, own: str, words: Collection[str], calls: Mapping[str, str]) -> str:
+def find_original_test(
+    name: str, own: str, words: Collection[str], calls: Mapping[str, str]
+) -> str:
     """Return the name of the test of the original backend; empty where there is none.
 
     Args:
@@ -86,7 +88,7 @@ def counterpart(name: str, own: str, words: Collection[str], calls: Mapping[str,
     return next((each for each in found if each != test and each in words), "")
 
 
-def without_counterpart(texts: Sequence[str], own: str, had: Collection[str]) -> list[str]:
+def find_uncopied_tests(texts: Sequence[str], own: str, had: Collection[str]) -> list[str]:
     """Return the tests of the original backend in ported sources that the port has no copy of.
 
     They are arguments of a macro that makes a test for each backend, or functions.
@@ -97,7 +99,7 @@ def without_counterpart(texts: Sequence[str], own: str, had: Collection[str]) ->
         had: the tests that have a counterpart among those that ran.
     """
     found: set[str] = set()
-    words = words_of(texts)
+    words = list_words(texts)
     for text in texts:
         for arguments in _CALL.findall(text):
             if f"_{own}" not in arguments:
@@ -107,7 +109,7 @@ def without_counterpart(texts: Sequence[str], own: str, had: Collection[str]) ->
     return sorted(found.difference(had))
 
 
-def calls_of(texts: Sequence[str]) -> Mapping[str, str]:
+def find_called_tests(texts: Sequence[str]) -> Mapping[str, str]:
     """Return the test of the original backend that a call of a macro names, by what is tested."""
     found = {}
     for arguments in (call for text in texts for call in _CALL.findall(text)):
@@ -118,14 +120,14 @@ def calls_of(texts: Sequence[str]) -> Mapping[str, str]:
     return found
 
 
-def words_of(texts: Sequence[str]) -> frozenset[str]:
+def list_words(texts: Sequence[str]) -> frozenset[str]:
     """Return the words of sources."""
     return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
-def _summary(runs: Sequence[Done], own: str) -> Iterator[str]:
-    yield _row("", *(each.run.on for each in runs))
-    yield _row("---", *("---:" for _ in runs))
+def _summarize(runs: Sequence[TestRun], own: str) -> Iterator[str]:
+    yield _format_row("", *(each.run.on for each in runs))
+    yield _format_row("---", *("---:" for _ in runs))
     kinds = (
         ("tests", lambda name, result: True),
         ("passed", lambda name, result: result == "ok"),
@@ -136,13 +138,15 @@ def _summary(runs: Sequence[Done], own: str) -> Iterator[str]:
     )
     for title, holds in kinds:
         counts = (sum(holds(*pair) for pair in each.results.elements()) for each in runs)
-        yield _row(title, *map(str, counts))
-    yield _row("kernels launched", *(str(sum(map(bool, e.seen.launches.values()))) for e in runs))
-    yield _row("kernels of loaded modules", *(str(len(each.seen.launches)) for each in runs))
-    yield _row("defects seen", *(str(len(each.seen.defects)) for each in runs))
+        yield _format_row(title, *map(str, counts))
+    yield _format_row(
+        "kernels launched", *(str(sum(map(bool, e.seen.launches.values()))) for e in runs)
+    )
+    yield _format_row("kernels of loaded modules", *(str(len(each.seen.launches)) for each in runs))
+    yield _format_row("defects seen", *(str(len(each.seen.defects)) for each in runs))
 
 
-def _failures(runs: Sequence[Done], why: Mapping[str, str]) -> Iterator[str]:
+def _list_failures(runs: Sequence[TestRun], why: Mapping[str, str]) -> Iterator[str]:
     """Yield the tests that fail, each with its reason."""
     names = sorted({name for each in runs for name, result in each.results if result not in GOOD})
     if names:
@@ -153,41 +157,41 @@ def _failures(runs: Sequence[Done], why: Mapping[str, str]) -> Iterator[str]:
         yield ""
 
 
-def _missing(runs: Sequence[Done], dead: Collection[str]) -> Iterator[str]:
+def _list_missing(runs: Sequence[TestRun], dead: Collection[str]) -> Iterator[str]:
     """Yield the kernels that were there and that no test has launched, and the defects."""
     yield "## Kernels that no test launches"
     yield ""
     never = [frozenset(each.seen.never_launched) for each in runs]
     always = frozenset.intersection(*never)
-    yield f"- {_listed(sorted(always.difference(dead)))}"
+    yield f"- {_format_list(sorted(always.difference(dead)))}"
     for each, names in zip(runs, never, strict=True):
         if names != always:
-            yield f"- on {each.run.on} alone: {_listed(sorted(names - always))}"
+            yield f"- on {each.run.on} alone: {_format_list(sorted(names - always))}"
     if dead:
-        yield f"- no Rust code asks for: {_listed(sorted(always.intersection(dead)))}"
+        yield f"- no Rust code asks for: {_format_list(sorted(always.intersection(dead)))}"
     defects = [(each.run.on, defect) for each in runs for defect in sorted(each.seen.defects)]
     if defects:
         yield from ("", "## Defects that the device has seen", "")
         yield from (f"- {on}: {defect}" for on, defect in defects)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_list(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
-def _rows(
+def _list_rows(
     names: Sequence[str],
-    runs: Sequence[Done],
+    runs: Sequence[TestRun],
     results: Sequence[Mapping[str, str]],
     counterparts: Mapping[str, str] | None,
 ) -> Iterator[str]:
     more = [] if counterparts is None else ["CUDA's"]
-    yield _row("test", *more, *(each.run.on for each in runs))
-    yield _row(*("---" for _ in range(1 + len(more) + len(runs))))
+    yield _format_row("test", *more, *(each.run.on for each in runs))
+    yield _format_row(*("---" for _ in range(1 + len(more) + len(runs))))
     for name in names:
         of = [] if counterparts is None else [counterparts.get(name, "")]
-        yield _row(name, *of, *(result.get(name, "not run") for result in results))
+        yield _format_row(name, *of, *(result.get(name, "not run") for result in results))
 
 
-def _row(*cells: str) -> str:
+def _format_row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -22,7 +22,7 @@ _CLANG: Final = re.compile(
 _COUNT: Final = re.compile(r"aborting due to|\d+ warnings? emitted")
 
 
-class Lines(NamedTuple):
+class LineRange(NamedTuple):
     """Lines of a file that a complaint names, from 1.
 
     Attributes:
@@ -81,7 +81,7 @@ class Diagnostic:
         return text
 
 
-def from_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[Lines, ...]]:
+def parse_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[LineRange, ...]]:
     """Return what rustc and clippy said in the output of ``cargo --message-format=json``.
 
     Each complaint comes with all the lines of the tree that it names.
@@ -94,19 +94,19 @@ def from_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[L
         output: the lines of cargo's standard output.
         root: the folder that cargo ran in.
     """
-    found: dict[Diagnostic, tuple[Lines, ...]] = {}
-    for message in messages(output):
+    found: dict[Diagnostic, tuple[LineRange, ...]] = {}
+    for message in parse_messages(output):
         if message.get("reason") != "compiler-message":
             continue
         said = message["message"]
         if said["level"] in ("error", "warning", "error: internal compiler error"):
-            diagnostic = _from_rustc(said, root)
+            diagnostic = _parse_rustc(said, root)
             if not _COUNT.match(diagnostic.message):
-                found.setdefault(diagnostic, tuple(_named(said, root)))
+                found.setdefault(diagnostic, tuple(_list_named_lines(said, root)))
     return found
 
 
-def messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+def parse_messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON messages among cargo's lines; tests and build scripts may write others."""
     for line in output:
         if line.startswith("{"):
@@ -118,16 +118,16 @@ def messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
                 yield message
 
 
-def readable(line: str) -> str:
+def render_cargo_line(line: str) -> str:
     """Return what a person wants to see of a line of cargo's; nothing of most JSON messages."""
-    for message in messages([line]):
+    for message in parse_messages([line]):
         if message["reason"] != "compiler-message":
             return ""
         return str(message["message"].get("rendered") or message["message"]["message"]).rstrip()
     return line
 
 
-def from_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
+def parse_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
     """Return what clang, hipcc or gcc said.
 
     Args:
@@ -145,9 +145,9 @@ def from_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _from_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
+def _parse_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
     primary = [span for span in said.get("spans", ()) if span.get("is_primary")]
-    path, line, column = _place(primary[0], root) if primary else ("", 0, 0)
+    path, line, column = _locate_span(primary[0], root) if primary else ("", 0, 0)
     return Diagnostic(
         said["level"].split(":")[0],
         (said.get("code") or {}).get("code", ""),
@@ -158,26 +158,26 @@ def _from_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
     )
 
 
-def _place(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
+def _locate_span(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
     """Return where a span stands in the tree; of a macro's inside, the call counts."""
-    for each in _expanded(span):
-        if path := _inside(each, root):
+    for each in _expand_span(span):
+        if path := _find_relative_path(each, root):
             return path, each["line_start"], each["column_start"]
     return "", 0, 0
 
 
-def _named(said: Mapping[str, Any], root: Path) -> Iterator[Lines]:
+def _list_named_lines(said: Mapping[str, Any], root: Path) -> Iterator[LineRange]:
     """Yield the lines of the tree that a message and its notes name, with the calls of macros."""
     notes = (span for note in said.get("children", ()) for span in note.get("spans", ()))
     for number, span in enumerate((*said.get("spans", ()), *notes)):
         about = number < len(said.get("spans", ())) and bool(span.get("is_primary"))
-        for each in _expanded(span):
-            if path := _inside(each, root):
+        for each in _expand_span(span):
+            if path := _find_relative_path(each, root):
                 first = each["line_start"]
-                yield Lines(path, first, each.get("line_end", first), about)
+                yield LineRange(path, first, each.get("line_end", first), about)
 
 
-def _expanded(span: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _expand_span(span: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a span, and where it is inside of a macro, the calls from inside outwards."""
     yield span
     while span.get("expansion"):
@@ -185,7 +185,7 @@ def _expanded(span: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield span
 
 
-def _inside(span: Mapping[str, Any], root: Path) -> str:
+def _find_relative_path(span: Mapping[str, Any], root: Path) -> str:
     """Return the file of a span, relative to the root; empty where it is none of the tree's."""
     path = Path(span["file_name"])
     if path.is_absolute() and path.is_relative_to(root):

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from portkit.doctor import rocm
-from portkit.doctor.gpus import arch_of
+from portkit.doctor import rocm_components
+from portkit.doctor.gpus import parse_arch
 from portkit.doctor.machine import Machine
 from portkit.errors import ToolError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
-from portkit.tree.tools import find_program
+from portkit.workspace.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,12 +69,12 @@ class Userspace:
     @property
     def has_compiler(self) -> bool:
         """Whether builds that read its variables find hipcc; a root file system has its own."""
-        return not self.enter and rocm.compiler(self.machine) is not None
+        return not self.enter and rocm_components.find_compiler(self.machine) is not None
 
     @property
     def has_runtime(self) -> bool:
         """Whether it holds the HIP runtime."""
-        found = rocm.library(self.machine, "amdhip64")
+        found = rocm_components.find_library(self.machine, "amdhip64")
         inside = f"{self.machine.resolved(self.installation)}/" if self.installation else "/"
         entered = self.enter is None or self.enter.is_file()
         return entered and found is not None and found.path.startswith(inside)
@@ -180,7 +180,7 @@ def _list_configs(folder: Path) -> dict[str, Path]:
         version = device.get("gfx_target_version")
         if not isinstance(version, int):
             continue
-        arch, node = arch_of(version), "drm_render_minor" in device
+        arch, node = parse_arch(version), "drm_render_minor" in device
         if arch not in found or (node and arch not in nodes):
             found[arch] = path
         if node:
@@ -227,17 +227,18 @@ def _enter_root(folder: Path) -> Userspace:
 def _describe_rocm(userspace: Userspace, gpu: str) -> Iterator[str]:
     """Yield which ROCm is used, and which of its libraries do nothing for a GPU."""
     machine = userspace.machine
-    hip = rocm.library(machine, "amdhip64")
+    hip = rocm_components.find_library(machine, "amdhip64")
     version = ".".join(map(str, hip.version)) if hip and hip.version else "of unknown version"
     yield f"HIP {version} is that of {userspace}"
     missing = [
         name
-        for name in rocm.NAMES
-        if name not in rocm.OF_A_FEATURE and not rocm.library(machine, name)
+        for name in rocm_components.NAMES
+        if name not in rocm_components.FEATURE_LIBRARIES
+        and not rocm_components.find_library(machine, name)
     ]
     if missing:
         yield f"it lacks {', '.join(missing)}, and tests that need them fail: {_LIBRARIES}"
-    blas = rocm.library(machine, "rocblas")
+    blas = rocm_components.find_library(machine, "rocblas")
     archs = _list_archs(machine.place(blas.path).parent / "rocblas") if blas else []
     if blas and gpu not in archs:
         yield (

@@ -6,27 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
-from portkit.verify.ladder import Step, failed, passed, skipped
+from portkit.verify.step_runner import Step, fail_step, pass_step, skip_step
 
 if TYPE_CHECKING:
-    from portkit.verify.ladder import Outcome
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.step_runner import Outcome
 
 
-def take(tree: Tree) -> Outcome:
+def check_format(tree: PortedTree) -> Outcome:
     """Run ``cargo fmt --check``; what the baseline had unformatted already does not count."""
     if tree.lacks("fmt"):
-        return skipped("rustfmt is not installed: rustup component add rustfmt")
-    unformatted = _unformatted(tree, tree.root)
+        return skip_step("rustfmt is not installed: rustup component add rustfmt")
+    unformatted = _list_unformatted(tree, tree.root)
     if not unformatted:
-        return passed("`cargo fmt --all --check` is clean")
-    new = sorted(unformatted - _unformatted(tree, tree.baseline))
+        return pass_step("`cargo fmt --all --check` is clean")
+    new = sorted(unformatted - _list_unformatted(tree, tree.baseline))
     if new:
-        return failed(f"rustfmt would change {len(new)} files", *new)
-    return passed(f"rustfmt would change {len(unformatted)} files, all as before the port")
+        return fail_step(f"rustfmt would change {len(new)} files", *new)
+    return pass_step(f"rustfmt would change {len(unformatted)} files, all as before the port")
 
 
-def _unformatted(tree: Tree, folder: Path) -> set[str]:
+def _list_unformatted(tree: PortedTree, folder: Path) -> set[str]:
     """Return the files that rustfmt would change, relative to the folder."""
     done = tree.cargo("fmt", "--all", "--", "--check", "--files-with-diff", folder=folder)
     root = folder.resolve()
@@ -39,8 +39,10 @@ def _unformatted(tree: Tree, folder: Path) -> set[str]:
     return found
 
 
-def _inputs(tree: Tree) -> tuple[str, ...]:
+def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
     return (tree.version("rustfmt", "--version"), tree.baseline_tree)
 
 
-FORMAT: Final = Step("format", "rustfmt leaves the tree as it is", 40, take, inputs=_inputs)
+FORMAT: Final = Step(
+    "format", "rustfmt leaves the tree as it is", 40, check_format, inputs=_list_inputs
+)

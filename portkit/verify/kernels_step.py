@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import VerificationError
 from portkit.hipify.archs import ARCHS, GENERIC_ARCHS
 from portkit.hipify.errors import HipToolError
-from portkit.hipify.hipcc import compiler_version, find_hipcc
-from portkit.profile.settings import read
-from portkit.verify.authors import attributed
-from portkit.verify.diagnostics import from_clang
-from portkit.verify.hip_folder import hip_sources, is_shared
-from portkit.verify.kernels import (
+from portkit.hipify.hipcc import find_hipcc, read_compiler_version
+from portkit.profiles.settings import read_settings
+from portkit.verify.blame import attribute_diagnostics
+from portkit.verify.diagnostics import parse_clang
+from portkit.verify.hip_sources import compiles_cuda_sources, list_hip_sources
+from portkit.verify.kernel_matrix import (
     KernelsVerification,
+    find_spill_reason,
+    list_spilled_kernels,
     load_budgets,
-    reason_for,
-    spilled,
     verify_kernels,
 )
-from portkit.verify.ladder import Step, failed, inapplicable, passed, skipped
+from portkit.verify.step_runner import Step, fail_step, mark_inapplicable, pass_step, skip_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.verify.kernels import Budget
-    from portkit.verify.ladder import Outcome
-    from portkit.verify.tree import Tree
+    from portkit.verify.kernel_matrix import Budget
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.step_runner import Outcome
 
 ONE_OF_EACH: Final = ("gfx90a", "gfx1100")
 """What the ladder compiles for unless asked otherwise: wavefronts of 64 lanes and of 32."""
@@ -39,21 +39,23 @@ EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
 """What the port promises, and the families that hold them."""
 
 
-def take(tree: Tree) -> Outcome:
+def compile_kernels(tree: PortedTree) -> Outcome:
     """Compile the crate of kernels, and compare what kernels use with their budgets."""
     kernels = tree.scan.job.codebase.kernels
     if kernels is None:
-        return inapplicable("the port has no crate of kernels: build scripts compile what there is")
+        return mark_inapplicable(
+            "the port has no crate of kernels: build scripts compile what there is"
+        )
     crate = tree.root / kernels.name
     if not crate.is_dir():
-        return skipped("there is no crate of HIP kernels: run portkit apply first")
+        return skip_step("there is no crate of HIP kernels: run portkit apply first")
     try:
         hipcc = find_hipcc()
-        compiler = ", ".join(compiler_version(hipcc).splitlines()[:2])
+        compiler = ", ".join(read_compiler_version(hipcc).splitlines()[:2])
     except HipToolError as error:
-        return skipped(str(error))
-    wanted = _wanted(tree)
-    archs = [arch for arch in wanted if _knows(hipcc, arch)]
+        return skip_step(str(error))
+    wanted = _choose_architectures(tree)
+    archs = [arch for arch in wanted if _has_budget(hipcc, arch)]
     unknown = [arch for arch in wanted if arch not in archs]
     if promised := [arch for arch in unknown if arch not in GENERIC_ARCHS]:
         raise VerificationError(
@@ -63,14 +65,14 @@ def take(tree: Tree) -> Outcome:
     tree.say(f"{compiler}: {', '.join(archs)}")
     own = tree.scan.job.codebase.directory
     budgets = load_budgets(own, tree.scan.job.workspace.version)
-    found = _compiled(tree, crate, tree.root / kernels.source, archs, budgets)
+    found = _compile_share(tree, crate, tree.root / kernels.source, archs, budgets)
     figures = {
         "compiled": len(found.cells) - len(found.failures),
         "not compiled": len(found.failures),
         "kernels": sum(len(cell.uses) for cell in found.cells),
         "spilling": sum(bool(u.vgpr_spills or u.sgpr_spills) for c in found.cells for u in c.uses),
         "over budget": len(found.worse),
-        **_cells(found),
+        **_count_cells(found),
     }
     left_out = [f"{arch}, which this hipcc does not know" for arch in unknown]
     evidence = [
@@ -80,40 +82,40 @@ def take(tree: Tree) -> Outcome:
     if evidence:
         said = "\n".join(each.error for each in found.failures)
         # The build names the CUDA sources by the way from the crate to them.
-        below = crate.name if is_shared(crate) else f"{crate.name}/src"
-        complaints = attributed(tree, from_clang(said, below))
+        below = crate.name if compiles_cuda_sources(crate) else f"{crate.name}/src"
+        complaints = attribute_diagnostics(tree, parse_clang(said, below))
         evidence += [str(complaint) for complaint in complaints if complaint.origin]
-        return failed(*evidence, left_out=left_out, figures=figures, diagnostics=complaints)
-    return passed(
+        return fail_step(*evidence, left_out=left_out, figures=figures, diagnostics=complaints)
+    return pass_step(
         f"{figures['compiled']} sources compile with {compiler}",
-        *_by_architecture(found, archs, budgets),
-        *_spills(own, found),
+        *_group_by_architecture(found, archs, budgets),
+        *_render_spills(own, found),
         left_out=left_out,
         figures=figures,
     )
 
 
-def inputs(tree: Tree) -> Sequence[str]:
+def list_inputs(tree: PortedTree) -> Sequence[str]:
     """Return what decides the outcome beside the tree."""
     try:
-        compiler = compiler_version(find_hipcc())
+        compiler = read_compiler_version(find_hipcc())
     except HipToolError as error:
         compiler = str(error)
-    return (compiler, *_wanted(tree))
+    return (compiler, *_choose_architectures(tree))
 
 
-def _wanted(tree: Tree) -> tuple[str, ...]:
+def _choose_architectures(tree: PortedTree) -> tuple[str, ...]:
     """Return the architectures: the user's, else those of ``portkit.toml``, else one of each."""
-    return tree.options.archs or read(tree.root).archs or ONE_OF_EACH
+    return tree.options.archs or read_settings(tree.root).archs or ONE_OF_EACH
 
 
-def _compiled(
-    tree: Tree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
+def _compile_share(
+    tree: PortedTree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> KernelsVerification:
     """Return the matrix of this run's share of the work."""
     if tree.options.shard.count == 1:
         return verify_kernels(crate, archs, budgets=budgets, cuda=cuda)
-    pairs = tree.options.shard.part([(s, a) for s in hip_sources(crate, cuda) for a in archs])
+    pairs = tree.options.shard.part([(s, a) for s in list_hip_sources(crate, cuda) for a in archs])
     only = {arch: [s for s, a in pairs if a == arch] for arch in archs}
     parts = [
         verify_kernels(crate, [arch], budgets=budgets, only=only[arch], cuda=cuda)
@@ -126,7 +128,7 @@ def _compiled(
     )
 
 
-def _cells(found: KernelsVerification) -> Mapping[str, int]:
+def _count_cells(found: KernelsVerification) -> Mapping[str, int]:
     """Return the figures of each source on each architecture, of which reports draw a matrix."""
     figures: dict[str, int] = {}
     for cell in found.cells:
@@ -140,7 +142,7 @@ def _cells(found: KernelsVerification) -> Mapping[str, int]:
     return figures
 
 
-def _by_architecture(
+def _group_by_architecture(
     found: KernelsVerification, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> Iterator[str]:
     for arch in archs:
@@ -150,17 +152,17 @@ def _by_architecture(
         yield f"{arch}: {len(uses)} kernels, {spilling or 'none'} of which spill; {kept}"
 
 
-def _spills(own: Directory | None, found: KernelsVerification) -> Iterator[str]:
+def _render_spills(own: Directory | None, found: KernelsVerification) -> Iterator[str]:
     """Yield the table of spills: what each kernel keeps elsewhere, and why."""
-    table = spilled(found)
+    table = list_spilled_kernels(found)
     if table:
         yield "spilled registers, v for vector and s for scalar ones:"
     for (source, kernel), registers in table.items():
-        reason = reason_for(own, source, kernel) or "the reason is not known"
+        reason = find_spill_reason(own, source, kernel) or "the reason is not known"
         yield f"{source} {kernel}: {', '.join(registers)}; {reason}"
 
 
-def _knows(hipcc: Path, arch: str) -> bool:
+def _has_budget(hipcc: Path, arch: str) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "empty.hip").touch()
         command = ["-c", "-nogpuinc", "-nogpulib", "--offload-device-only"]
@@ -177,8 +179,8 @@ KERNELS: Final = Step(
     "kernels",
     "every kernel compiles for AMD's architectures and uses no more than its budget",
     46,
-    take,
+    compile_kernels,
     divisible=True,
-    inputs=inputs,
+    inputs=list_inputs,
 )
 """Compiles for ``Options.archs``."""

@@ -6,58 +6,62 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
-from portkit.verify.authors import attributed
-from portkit.verify.check import check, complaints, lacking
-from portkit.verify.ladder import Step, failed, passed, skipped
+from portkit.verify.blame import attribute_diagnostics
+from portkit.verify.step_runner import Step, fail_step, pass_step, skip_step
+from portkit.verify.type_check import check, find_missing_tool, list_complaints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from portkit.verify.check import Checked
     from portkit.verify.diagnostics import Diagnostic
-    from portkit.verify.ladder import Outcome
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.step_runner import Outcome
+    from portkit.verify.type_check import CheckRun
 
 # A lint that is denied would end its crate, and the crates that need it would not be looked at.
 _ALL: Final = ("--cap-lints=warn",)
 
 
-def take(tree: Tree) -> Outcome:
+def check_lints(tree: PortedTree) -> Outcome:
     """Run clippy without any feature and with the port's, and on the baseline.
 
     A lint is new where it occurs more often than before the port, wherever it stands: a copy of the
     CUDA side has a path of its own.
     """
     if tree.lacks("clippy"):
-        return skipped("clippy is not installed: rustup component add clippy")
+        return skip_step("clippy is not installed: rustup component add clippy")
     wanted = {"no feature": (), tree.feature: (tree.feature,)}
-    left_out = [f"{t}: {why}" for t, features in wanted.items() if (why := lacking(tree, features))]
+    left_out = [
+        f"{t}: {why}"
+        for t, features in wanted.items()
+        if (why := find_missing_tool(tree, features))
+    ]
     found = {
-        title: _linted(check(tree, "clippy", features, *_ALL), title)
+        title: _run_clippy(check(tree, "clippy", features, *_ALL), title)
         for title, features in wanted.items()
-        if not lacking(tree, features)
+        if not find_missing_tool(tree, features)
     }
     known: tuple[Diagnostic, ...] = ()
     if any(found.values()):
-        known = _linted(check(tree, "clippy", (), *_ALL, folder=tree.baseline), "the baseline")
-    new = {d: title for title, all_ in reversed(found.items()) for d in fresh(all_, known)}
+        known = _run_clippy(check(tree, "clippy", (), *_ALL, folder=tree.baseline), "the baseline")
+    new = {d: title for title, all_ in reversed(found.items()) for d in find_new_lints(all_, known)}
     figures = {f"lints: {title}": len(all_) for title, all_ in found.items()}
     figures["lints: baseline"] = len(known)
     if new:
-        diagnostics = attributed(tree, new)
-        return failed(
+        diagnostics = attribute_diagnostics(tree, new)
+        return fail_step(
             f"{len(diagnostics)} lints are new",
-            *complaints(diagnostics, ()),
+            *list_complaints(diagnostics, ()),
             left_out=left_out,
             figures=figures,
             diagnostics=diagnostics,
         )
     total = sum(map(len, found.values()))
-    said = "clippy is clean" if not total else _as_before(found, known)
-    return passed(said, left_out=left_out, figures=figures)
+    said = "clippy is clean" if not total else _is_unchanged(found, known)
+    return pass_step(said, left_out=left_out, figures=figures)
 
 
-def fresh(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagnostic]:
+def find_new_lints(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the lints that occur more often than before, the last ones of a kind."""
     allowed = Counter(diagnostic.kind for diagnostic in before)
     new = []
@@ -69,20 +73,20 @@ def fresh(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagn
     return new
 
 
-def _linted(found: Checked, title: str) -> tuple[Diagnostic, ...]:
+def _run_clippy(found: CheckRun, title: str) -> tuple[Diagnostic, ...]:
     if not found.good and not found.found:
         said = "; ".join(found.said[:3]) or "no message"
         raise VerificationError(f"clippy failed with {title} ({said}): mend that and verify again")
     return tuple(found.found)
 
 
-def _as_before(found: dict[str, tuple[Diagnostic, ...]], known: tuple[Diagnostic, ...]) -> str:
+def _is_unchanged(found: dict[str, tuple[Diagnostic, ...]], known: tuple[Diagnostic, ...]) -> str:
     counts = ", ".join(f"{len(all_)} with {title}" for title, all_ in found.items())
     return f"{counts}: none that the tree before the port lacks, which has {len(known)}"
 
 
-def _inputs(tree: Tree) -> tuple[str, ...]:
+def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
     return (tree.version("cargo", "clippy", "--version"), tree.baseline_tree, *tree.compiled)
 
 
-LINT: Final = Step("lint", "clippy finds nothing new", 44, take, inputs=_inputs)
+LINT: Final = Step("lint", "clippy finds nothing new", 44, check_lints, inputs=_list_inputs)

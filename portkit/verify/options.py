@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from portkit.profile.settings import ARCH
+from portkit.profiles.settings import ARCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class BadOptionError(ValueError):
+class InvalidOptionError(ValueError):
     """The user asks for what there is not; the message is a sentence."""
 
 
@@ -74,7 +74,7 @@ def parse_shard(text: str) -> Shard:
         return Shard()
     match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise BadOptionError(f"{text!r} is no shard: write I/N with I from 1 to N, such as 2/3")
+        raise InvalidOptionError(f"{text!r} is no shard: write I/N with I from 1 to N, such as 2/3")
     return Shard(int(match[1]), int(match[2]))
 
 
@@ -86,7 +86,7 @@ def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
     """
     for text in texts:
         if text not in map(str, WAVES):
-            raise BadOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
+            raise InvalidOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
     return tuple(sorted(set(map(int, texts)))) or WAVES[:1]
 
 
@@ -98,7 +98,7 @@ def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
     """
     for text in texts:
         if not re.fullmatch(ARCH, text):
-            raise BadOptionError(f"{text!r} is no architecture: write one such as gfx1100")
+            raise InvalidOptionError(f"{text!r} is no architecture: write one such as gfx1100")
     return tuple(texts)
 
 

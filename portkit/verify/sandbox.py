@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, path_key
 from portkit.errors import DiskError, ToolError
-from portkit.tree.tools import NOWHERE, find_program
-from portkit.verify.content import LOCK
+from portkit.verify.digests import LOCK
+from portkit.workspace.programs import NOWHERE, find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,12 +106,12 @@ class Sandbox:
         for device in _GPU:
             yield from ("--dev-bind-try", device, device)
         for name in _SECRETS:
-            if (secret := _cargo_home(environment) / name).is_file():
+            if (secret := _find_cargo_home(environment) / name).is_file():
                 yield from ("--ro-bind", os.devnull, str(secret))
 
     def _needed(self, environment: Mapping[str, str]) -> Iterator[Path]:
         """Yield the folders of the tree, of portkit and of toolchains."""
-        yield from (self.root, cache_folder(), _cargo_home(environment))
+        yield from (self.root, cache_folder(), _find_cargo_home(environment))
         yield Path(environment.get("RUSTUP_HOME") or Path.home() / ".rustup")
         yield from (Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2])
         named = [environment.get(name, "") for name in _TOOLS]
@@ -141,7 +141,7 @@ class Sandbox:
             yield from ("--bind", str(copy), str(lock))
 
 
-def sandbox(root: Path) -> Sandbox:
+def open_sandbox(root: Path) -> Sandbox:
     """Return a sandbox for a tree, after a try.
 
     Args:
@@ -181,5 +181,5 @@ def sandbox(root: Path) -> Sandbox:
     return Sandbox(program, root, cache_folder() / "sandbox" / path_key(root))
 
 
-def _cargo_home(environment: Mapping[str, str]) -> Path:
+def _find_cargo_home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("CARGO_HOME") or Path.home() / ".cargo")

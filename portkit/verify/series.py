@@ -7,32 +7,32 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from portkit.cache import alone, cache_folder, path_key
+from portkit.cache import cache_folder, hold_lock, path_key
 from portkit.errors import DiskError, ToolError, VerificationError
-from portkit.tree.git_program import run_git
-from portkit.tree.git_series import TRAILER, members
-from portkit.verify.content import LOCK
+from portkit.verify.digests import LOCK
+from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_series import TRAILER, find_series_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from portkit.tree.git_series import Member
     from portkit.verify.options import Options
+    from portkit.workspace.git_series import SeriesCommit
 
 STEPS: Final = ("format", "coverage", "check")
 """The steps that each commit takes, where the user names none: what a commit must hold by itself,
 and takes seconds once its dependencies are built."""
 
 
-def series_of(root: Path) -> tuple[Member, ...]:
+def find_series(root: Path) -> tuple[SeriesCommit, ...]:
     """Return the commits of the series that a tree has.
 
     Raises:
         VerificationError: it has none.
         ToolError: git is missing, or the root is in no repository.
     """
-    found = members(root)
+    found = find_series_members(root)
     if not found or not found[0].parent:
         raise VerificationError(
             f"{root} has no series of commits (none on the way to HEAD says {TRAILER}: 1/N): write"
@@ -41,9 +41,9 @@ def series_of(root: Path) -> tuple[Member, ...]:
     return found
 
 
-def walk(
-    root: Path, series: tuple[Member, ...], options: Options
-) -> Iterator[tuple[Member, Path, Options]]:
+def walk_series(
+    root: Path, series: tuple[SeriesCommit, ...], options: Options
+) -> Iterator[tuple[SeriesCommit, Path, Options]]:
     """Yield each commit, the folder that has its files, and what to ask of it.
 
     The folder is the same for all, so that what is built for one serves the next.
@@ -61,19 +61,19 @@ def walk(
     top = cache_folder() / "series" / path_key(root)
     try:
         top.mkdir(parents=True, exist_ok=True)
-        objects = _git(root, "rev-parse", "--git-path", "objects")
-        _git(top, "init", "--quiet", "--template=")
+        objects = _run_git(root, "rev-parse", "--git-path", "objects")
+        _run_git(top, "init", "--quiet", "--template=")
         # Not fetched: what the user's repository has, this one reads (gitrepository-layout(5)).
         alternates = top / ".git" / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
         alternates.write_bytes(os.fsencode((root / objects).resolve()) + b"\n")
-        place = top / _git(root, "rev-parse", "--show-prefix")
+        place = top / _run_git(root, "rev-parse", "--show-prefix")
         chosen = options if options.only or options.until else replace(options, only=STEPS)
         busy = f"another `portkit verify --series` walks the commits of {root}: wait for its end"
-        with alone(top / ".git" / "portkit.lock", busy):
+        with hold_lock(top / ".git" / "portkit.lock", busy):
             for member in series:
-                _git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
-                if not _git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
+                _run_git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
+                if not _run_git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
                     shutil.copyfile(root / LOCK, place / LOCK)
                 begun = chosen.revision or series[0].parent
                 yield member, place, replace(chosen, revision=begun, unfinished=not member.last)
@@ -84,7 +84,7 @@ def walk(
         ) from error
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _run_git(folder: Path, *arguments: str) -> str:
     done = run_git(folder, *arguments)
     if done.returncode != 0:
         said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]

@@ -5,29 +5,37 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from portkit.copying.differences import outdated
+from portkit.engine.session import check_portable, scan_tree
 from portkit.errors import PortkitError, VerificationError
-from portkit.lang.shell import argument
-from portkit.scan.session import check_portable, scan_tree
-from portkit.tree.finding import Status
-from portkit.tree.process import interruptible
-from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
+from portkit.port.drift import list_outdated_files
+from portkit.syntax.shell import quote_tree_argument
+from portkit.verify.ported_tree import PortedTree
+from portkit.verify.step_runner import (
+    INTERRUPTED,
+    Outcome,
+    Result,
+    Summary,
+    Verdict,
+    run_steps,
+    select_steps,
+)
 from portkit.verify.steps import STEPS
-from portkit.verify.tree import Tree
+from portkit.workspace.finding import Status
+from portkit.workspace.process import end_on_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from portkit.scan.scan import Scan
-    from portkit.verify.ladder import Step, Watch
+    from portkit.engine.scan import Scan
     from portkit.verify.options import Options
+    from portkit.verify.step_runner import Step, StepObserver
 
 
 def verify_tree(
     directory: Path,
     options: Options,
-    watch: Watch,
+    watch: StepObserver,
     steps: Sequence[Step] = STEPS,
     *,
     consent: Callable[[Path], object],
@@ -45,13 +53,13 @@ def verify_tree(
     Raises:
         BadOptionError: the options ask for what there is not.
     """
-    wanted = part_of(steps, options)
-    with interruptible():
+    wanted = select_steps(steps, options)
+    with end_on_signals():
         try:
             scan = scan_tree(directory, gating=options.gating, profile=options.profile)
             if not options.unfinished:
                 check_ported(scan, directory, options.asked)
-            tree = Tree(scan, options, watch.line)
+            tree = PortedTree(scan, options, watch.line)
             if not all(step.looks for step in wanted):
                 # A sandbox that there is not is said first: nobody is asked in vain.
                 _ = tree.sandbox
@@ -59,24 +67,26 @@ def verify_tree(
                     consent(tree.root)
             if options.revision:
                 _ = tree.commit  # a commit that is not there is said before anything is compiled
-            found = climb(wanted, tree, watch)
+            found = run_steps(wanted, tree, watch)
             if not found.named(Verdict.FAILED):
                 return found
-            return replace(found, outdated=_outdated(directory, options), asked=options.asked)
+            return replace(
+                found, outdated=_find_outdated_files(directory, options), asked=options.asked
+            )
         except PortkitError as error:
-            return _nothing(wanted, options, str(error), error.exit_code)
+            return _is_unported(wanted, options, str(error), error.exit_code)
         except KeyboardInterrupt:
-            return _nothing(wanted, options, "interrupted", INTERRUPTED)
+            return _is_unported(wanted, options, "interrupted", INTERRUPTED)
         except SystemExit as signal:
             code = signal.code if isinstance(signal.code, int) else INTERRUPTED
-            return _nothing(wanted, options, "ended by a signal", code)
+            return _is_unported(wanted, options, "ended by a signal", code)
 
 
-def _outdated(directory: Path, options: Options) -> tuple[str, ...]:
+def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
     """Return the files of the port that are not what would be written now, kernels included."""
     try:
         scan = scan_tree(directory, gating=options.gating, kernels=True, profile=options.profile)
-        return outdated(scan.findings)
+        return list_outdated_files(scan.findings)
     except PortkitError:  # the failure is what counts, and has been found
         return ()
 
@@ -98,11 +108,12 @@ def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
         check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
             f"{directory} holds no port to {scan.job.vendor.title}: run `portkit"
-            f" apply{argument(directory.as_posix())}{asked}` first, or name a tree that is ported"
+            f" apply{quote_tree_argument(directory.as_posix())}{asked}` first, or name a tree"
+            " that is ported"
         )
 
 
-def _nothing(wanted: Sequence[Step], options: Options, error: str, code: int) -> Summary:
+def _is_unported(wanted: Sequence[Step], options: Options, error: str, code: int) -> Summary:
     results = tuple(
         Result(step.name, step.shows, Outcome(Verdict.NOT_TAKEN, ("the run could not begin",)))
         for step in wanted

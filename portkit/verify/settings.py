@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
-from portkit.codebases.known import named
-from portkit.lang.typed import Fault
-from portkit.profile.entries import Text
-from portkit.profile.profile import load_codebase
+from portkit.codebases.registry import find_codebase
+from portkit.profiles.entries import Text
+from portkit.profiles.profile import load_codebase
+from portkit.syntax.typed_toml import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.profile.profile import CodebaseProfile
+    from portkit.profiles.profile import CodebaseProfile
 
 FILE: Final = "verify.toml"
 
 
-class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class KernelNaming(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How Rust code names the kernels that it loads.
 
     Attributes:
@@ -54,13 +54,13 @@ class VerifyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " the CPU device: {archs} are its architectures, {cache} is a folder."
         ),
     ] = {}
-    names: Names | None = None
+    names: KernelNaming | None = None
 
     def __post_init__(self) -> None:
         for key, value in self.device.items():
             if isinstance(value, dict) != (key == "cpu"):
                 what = "a table: write [device.cpu]" if key == "cpu" else "a text"
-                raise Fault(f"{key} is not {what}", "device")
+                raise InvalidValueError(f"{key} is not {what}", "device")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict)
     device: Mapping[str, str] = field(default_factory=dict)
     cpu_device: Mapping[str, str] = field(default_factory=dict)
-    names: Names | None = None
+    names: KernelNaming | None = None
 
 
 def load_settings(codebase: CodebaseProfile) -> Settings:
@@ -99,7 +99,7 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
     directory = codebase.directory
     if directory is not None and directory.has(FILE):
         said = directory.typed(FILE, VerifyFile)
-    below = (load_codebase(named(name)) for name in codebase.uses)
+    below = (load_codebase(find_codebase(name)) for name in codebase.uses)
     compiled = [each.variables for each in (*below, codebase) if each.kernels is not None]
     device = {key: value for key, value in said.device.items() if isinstance(value, str)}
     cpu_device: dict[str, str] = {}
@@ -109,10 +109,10 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
         said.tested,
         {f"{every}_KERNELS": "none" for every in compiled} | said.environment,
         {f"{every}_KERNELS": "all" for every in compiled} | device,
-        cpu_device | _table(said.device.get("cpu", {})),
+        cpu_device | _read_table(said.device.get("cpu", {})),
         said.names,
     )
 
 
-def _table(value: str | dict[str, str]) -> dict[str, str]:
+def _read_table(value: str | dict[str, str]) -> dict[str, str]:
     return value if isinstance(value, dict) else {}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from portkit.verify.check import CHECK
 from portkit.verify.coverage import COVERAGE
 from portkit.verify.crosscheck import CROSSCHECK
 from portkit.verify.device import DEVICE
 from portkit.verify.format import FORMAT
+from portkit.verify.kernel_names import NAMES
 from portkit.verify.kernels_step import KERNELS
 from portkit.verify.lint import LINT
-from portkit.verify.names import NAMES
 from portkit.verify.parity import PARITY
-from portkit.verify.regress import REGRESS
+from portkit.verify.regressions import REGRESS
+from portkit.verify.type_check import CHECK
 
 STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS, KERNELS, DEVICE, CROSSCHECK)

@@ -21,8 +21,8 @@ from calls_support import Failures
 from cli_support import invoke, make_candle
 
 from portkit.errors import PortkitError
-from portkit.write import transaction
-from portkit.write.transaction import recover, write
+from portkit.transaction import transaction
+from portkit.transaction.transaction import recover_run, write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def main() -> None:
     os.environ["XDG_STATE_HOME"] = str(base / "state")
     os.umask(0o022)
     if place == "in tree":
-        transaction._same_file_system = lambda one, other: False
+        transaction._is_same_file_system = lambda one, other: False
     run: Callable[[], object]
     again: Callable[[], object]
     ends: tuple[Picture, ...]
@@ -82,7 +82,7 @@ def main() -> None:
         make_tree(pristine, git=place == "git")
         before = picture(pristine)
         after = expected(before)
-        run, again = partial(write, root, CHANGES), partial(recover, root)
+        run, again = partial(write_plan, root, CHANGES), partial(recover_run, root)
         ends = (before, after)
     else:
         make_candle(pristine)

@@ -11,11 +11,11 @@ import pytest
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import Toolkit, build_toolkit
-from portkit.hipify.prelude import HOME
+from portkit.hipify.prelude import PRELUDE_FOLDER
 from portkit.shipped import shipped
 
 PROGRAMS = Path(__file__).parent / "programs"
-PRELUDE = shipped(f"{HOME}/src/device")
+PRELUDE = shipped(f"{PRELUDE_FOLDER}/src/device")
 WAVES = {32: "gfx1100", 64: "gfx90a"}
 
 

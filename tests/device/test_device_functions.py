@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from device_support import toolkit
 
-from portkit.device.stubs import exported
+from portkit.device.stubs import read_exported_names
 from portkit.device.toolkit import LIBRARIES
 
 pytestmark = pytest.mark.real
@@ -37,7 +37,7 @@ def test_the_page_lists_what_is_answered(library: str) -> None:
     weak = {name for kind, name in symbols if kind == "W"}
     own = re.compile(r"hipcpu|__tsan|__wrap|_Z")
     assert set(re.findall(r"`(\w+)`", section)) == {n for n in strong if not own.match(n)}
-    assert set(exported(library)) <= strong | weak
+    assert set(read_exported_names(library)) <= strong | weak
 
 
 def test_what_is_not_answered_says_so() -> None:

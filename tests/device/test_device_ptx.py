@@ -18,9 +18,9 @@ import pytest
 from device_support import PRELUDE, PROGRAMS, WAVES, assert_all_hold, build, run, toolkit
 from ptx_cases import CASES, TYPES, Case
 
-from portkit.hipify.engine import translate
-from portkit.hipify.ptx_instructions import ROWS
-from portkit.tree.finding import Applicability
+from portkit.hipify.ptx_instructions import INSTRUCTIONS
+from portkit.hipify.translator import translate
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,10 +58,10 @@ def test_every_instruction_is_tried() -> None:
     called = set(re.findall(r"hipx::ptx::(\w+)\(", made))
     tried = {
         function
-        for _, function, _ in ROWS
+        for _, function, _ in INSTRUCTIONS
         if any(re.fullmatch(re.sub(r"\\\d", r"\\w*", function), each) for each in called)
     }
-    assert {function for _, function, _ in ROWS} == tried
+    assert {function for _, function, _ in INSTRUCTIONS} == tried
 
 
 def program_of(cases: list[Case]) -> str:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from portkit.device.hipcc.rewrite import rewrite
+from portkit.device.hipcc.rewrite import rewrite_source
 from portkit.device.hipcc.source import Source, SourceError
 
 
@@ -15,25 +15,25 @@ def squeezed(text: str) -> str:
 
 
 def device(text: str) -> str:
-    return squeezed(rewrite(text, device=True).text)
+    return squeezed(rewrite_source(text, device=True).text)
 
 
 def host(text: str) -> str:
-    return squeezed(rewrite(text, device=False).text)
+    return squeezed(rewrite_source(text, device=False).text)
 
 
 def test_plain_cpp_stays() -> None:
     text = (
         'int f(int a) { return a < 3 ? a << 2 : a >> 1; } // "__shared"\nconst char *s = "<<<";\n'
     )
-    assert rewrite(text, device=True).text == text
-    assert rewrite(text, device=False).text == text
-    assert not rewrite(text, device=True).kernels
+    assert rewrite_source(text, device=True).text == text
+    assert rewrite_source(text, device=False).text == text
+    assert not rewrite_source(text, device=True).kernels
 
 
 def test_system_headers_are_not_touched() -> None:
     text = '# 1 "x.h" 1 3\nint __hipcpu_shared__ a;\n# 2 "y.cpp" 2\nint b;\n'
-    assert rewrite(text, device=True).text == text
+    assert rewrite_source(text, device=True).text == text
 
 
 def test_macros_of_system_headers_in_a_source_are_its_own() -> None:
@@ -133,7 +133,7 @@ def test_dynamic_shared_memory_of_a_namespace() -> None:
 
 def test_a_shared_variable_of_a_namespace_is_refused() -> None:
     with pytest.raises(SourceError, match="move a into the kernel"):
-        rewrite('# 7 "k.hip"\nnamespace n {\n__hipcpu_shared__ int a; }', device=True)
+        rewrite_source('# 7 "k.hip"\nnamespace n {\n__hipcpu_shared__ int a; }', device=True)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,9 @@ def test_register_names_of_empty_assembly() -> None:
 
 def test_assembly_is_refused_with_its_place() -> None:
     with pytest.raises(SourceError, match=r"k\.hip:12: assembly"):
-        rewrite('# 11 "k.hip"\nint x;\nvoid f() { asm("v_mov_b32 %0, 1" : "=v"(x)); }', device=True)
+        rewrite_source(
+            '# 11 "k.hip"\nint x;\nvoid f() { asm("v_mov_b32 %0, 1" : "=v"(x)); }', device=True
+        )
 
 
 def test_variables_of_the_device_are_visible_and_functions_are_not() -> None:
@@ -180,7 +182,7 @@ def test_variables_of_the_device_are_visible_and_functions_are_not() -> None:
 def test_lines_stay_where_they_are() -> None:
     text = "__hipcpu_kernel__ void k(\n    int *x,\n    int n) {\n  f();\n}\nint last;\n"
     for side in (True, False):
-        assert rewrite(text, device=side).text.splitlines()[5] == "int last;"
+        assert rewrite_source(text, device=side).text.splitlines()[5] == "int last;"
 
 
 def test_unbalanced_brackets_are_named() -> None:

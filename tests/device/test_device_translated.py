@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from device_support import PRELUDE, PROGRAMS, WAVES, assert_all_hold, build, run
 
-from portkit.hipify.engine import translate
-from portkit.tree.finding import Applicability
+from portkit.hipify.translator import translate
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import random
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.source import Source
+from portkit.syntax.source_file import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -183,7 +183,7 @@ def _cut(chance: random.Random, data: bytes, _path: str) -> bytes:
 
 def nodes(path: str, data: bytes) -> list[Node]:
     """Return every node of a file that has a name in the grammar, comments aside."""
-    pending, found = [Source(path, data).tree.root_node], []
+    pending, found = [SourceFile(path, data).tree.root_node], []
     while pending:
         node = pending.pop()
         if node.is_named and "comment" not in node.type:

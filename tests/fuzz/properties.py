@@ -11,28 +11,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import brought
+from portkit.codebases.registry import find_shipped
+from portkit.engine.refusals import apply_checks
+from portkit.engine.scan import scan_workspace
 from portkit.errors import PortkitError
-from portkit.hipify.engine import translate
-from portkit.lang.source import Source
-from portkit.profile.profile import load_codebase, load_vendor
-from portkit.rules import TreeRule, rules
+from portkit.hipify.translator import translate
+from portkit.profiles.profile import load_codebase, load_vendor
+from portkit.rules import TreeRule, list_rules
 from portkit.rules.unread_file import CODE as UNREAD
-from portkit.scan.refused import with_refusals
-from portkit.scan.scan import scan
-from portkit.tree.edits import edited
-from portkit.tree.workspace import Workspace
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.edits import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.profile.profile import CodebaseProfile, VendorProfile
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
+    from portkit.engine.scan import Scan
+    from portkit.profiles.profile import CodebaseProfile, VendorProfile
+    from portkit.workspace.finding import Finding
 
 SECONDS: Final = 10.0
 """Within this processor time a scan of a file as large as those of a codebase ends."""
-_OF_FILES: Final = tuple(rule for rule in rules() if not isinstance(rule, TreeRule))
+_OF_FILES: Final = tuple(rule for rule in list_rules() if not isinstance(rule, TreeRule))
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,17 @@ class Port:
     @classmethod
     def of_candle(cls, gating: str) -> Port:
         """Return a port with candle's profile."""
-        codebase = load_codebase(brought()["candle"])
+        codebase = load_codebase(find_shipped()["candle"])
         return cls(load_vendor("rocm", codebase), codebase, gating)
 
     def scan(self, path: str, data: bytes) -> Scan:
         """Scan a tree of one file; what a port adds to every tree is left out."""
         manifest = {"package": {"name": self.codebase.crate, "version": "0.11.1"}}
-        workspace = Workspace(Path("/nowhere"), manifest, {path: Source(path, data)}, ())
-        found = scan(workspace, self.vendor, self.codebase, gating=self.gating, chosen=_OF_FILES)
-        return with_refusals(found)
+        workspace = Workspace(Path("/nowhere"), manifest, {path: SourceFile(path, data)}, ())
+        found = scan_workspace(
+            workspace, self.vendor, self.codebase, gating=self.gating, chosen=_OF_FILES
+        )
+        return apply_checks(found)
 
 
 def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
@@ -91,7 +93,7 @@ def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
     began = os.times().user
     try:
         found = port.scan(path, data)
-        after = edited(found.job.workspace.sources[path], _of(found, path))
+        after = apply_edits(found.job.workspace.sources[path], _of(found, path))
     except Exception as error:
         return [Fault("an exception", said(error))], data
     broken = [*_too_long(began, data), *_of_findings(found, path)]
@@ -173,7 +175,7 @@ def _codes(scan: Scan, path: str) -> str:
 
 
 def _parses(path: str, data: bytes) -> bool:
-    return not Source(path, data).tree.root_node.has_error
+    return not SourceFile(path, data).tree.root_node.has_error
 
 
 def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from portkit.hipify.prelude import HOME
+from portkit.hipify.prelude import PRELUDE_FOLDER
 from portkit.shipped import shipped
 
-PRELUDE = shipped(f"{HOME}/src/device")
+PRELUDE = shipped(f"{PRELUDE_FOLDER}/src/device")
 HOST = Path(__file__).parent / "host"
 FLAGS = ("-std=c++20", "-O0", "-Wall", "-Werror", "-Wno-attributes", "-Wno-unknown-pragmas")
 

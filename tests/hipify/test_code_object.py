@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portkit.hipify.code_object import KernelUse, kernels
+from portkit.hipify.code_object import KernelUse, read_kernels
 from portkit.hipify.errors import HipToolError
 
 
@@ -64,7 +64,9 @@ def kernel(name: str, **more: int) -> dict[str, Any]:
 def test_kernels_come_by_name_with_what_they_use() -> None:
     rows = [kernel(f"k{i:02}") for i in range(20, 0, -1)]
     rows.append(kernel("a" * 40, **{".vgpr_spill_count": 3, ".agpr_count": 8}))
-    found = kernels(elf((1, b"other"), (32, pack({"amdhsa.kernels": rows, "amdhsa.version": [1]}))))
+    found = read_kernels(
+        elf((1, b"other"), (32, pack({"amdhsa.kernels": rows, "amdhsa.version": [1]})))
+    )
     assert [use.name for use in found][:3] == ["a" * 40, "k01", "k02"]
     assert found[0] == KernelUse("a" * 40, 40, 8, 300, 3, 0, 70000, 0)
     assert len(found) == 21
@@ -77,4 +79,4 @@ def test_kernels_come_by_name_with_what_they_use() -> None:
 )
 def test_anything_else_is_an_error(data: bytes) -> None:
     with pytest.raises(HipToolError):
-        kernels(data)
+        read_kernels(data)

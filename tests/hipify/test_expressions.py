@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.hipify.conditions import excluded_on_amd
-from portkit.hipify.engine import translate
-from portkit.hipify.expressions import evaluated
 from portkit.hipify.kernel_source import KernelSource
+from portkit.hipify.preprocessor_conditions import find_amd_excluded
+from portkit.hipify.preprocessor_expressions import evaluate_expression
+from portkit.hipify.translator import translate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,8 @@ def test_they_are_what_the_preprocessor_says(tmp_path: Path) -> None:
     )
     said = [line == "1" for line in done.stdout.split()]
     found = [
-        evaluated(each, lambda name: name in MACROS, lambda n: MACROS.get(n, 0)) for each in asked
+        evaluate_expression(each, lambda name: name in MACROS, lambda n: MACROS.get(n, 0))
+        for each in asked
     ]
     assert None not in found
     assert [bool(each) for each in found] == said
@@ -55,7 +56,9 @@ def test_they_are_what_the_preprocessor_says(tmp_path: Path) -> None:
 
 def test_what_is_not_known_decides_nothing_unless_the_rest_does() -> None:
     def known(text: str) -> int | None:
-        return evaluated(text, lambda n: None if n == "X" else n == "A", lambda n: {"A": 5}.get(n))
+        return evaluate_expression(
+            text, lambda n: None if n == "X" else n == "A", lambda n: {"A": 5}.get(n)
+        )
 
     assert known("X > 3") is None
     assert known("defined(X) && A > 7") == 0
@@ -88,7 +91,7 @@ unknown
 
 def test_what_is_false_in_both_passes_is_never_seen() -> None:
     source = KernelSource("a.cu", BRANCHES)
-    hidden = [BRANCHES[low:high].split()[-1] for low, high in excluded_on_amd(source)]
+    hidden = [BRANCHES[low:high].split()[-1] for low, high in find_amd_excluded(source)]
     assert hidden == ["hopper", "old"]
     # What stands for older devices of CUDA's is AMD's as well, and so is its assembly.
     text = '#if __CUDA_ARCH__ >= 900\nasm("wgmma;");\n#else\nasm("membar.gl;");\n#endif\n'

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from portkit.hipify import api_table
-from portkit.hipify.engine import translate
+from portkit.hipify.translator import translate
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from portkit.hipify.engine import translate
     ],
 )
 def test_names_become_hips(cuda: str, hip: str, since: str) -> None:
-    mapping = api_table.lookup(cuda).mapping
+    mapping = api_table.look_up_name(cuda).mapping
     assert mapping is not None
     assert (mapping.hip, mapping.since) == (hip, since)
     assert mapping.source
@@ -34,51 +34,51 @@ def test_each_name_of_an_api_is_written_or_reported(group: str) -> None:
     """The prefix of a name does not tell its group: ``CUDA_R_16F`` is on the page of cuBLAS."""
     # Names of other projects, which any source may have for its own, and what a condition asks.
     others = re.compile("cl_|GL|NVCL_|CIG_|library|texture|memoryBarrier|__CUDACC__|CubVector")
-    names = [name for name in api_table.group(group) if not others.match(name)]
+    names = [name for name in api_table.load_group(group) if not others.match(name)]
     # A declaration would make the name the source's own.
     lines = "".join(f"x = {name};\n" for name in names).encode()
     found = translate("a.cu", lines).findings
     said = {finding.symbol for finding in found if finding.span.start}
-    same = {name for name in names if (api_table.group(group)[name].hip or "-") == name}
+    same = {name for name in names if (api_table.load_group(group)[name].hip or "-") == name}
     assert set(names) - said - same == set()
 
 
 def test_headers_are_found_with_their_brackets() -> None:
-    mapping = api_table.lookup("<cuda_fp16.h>").mapping
+    mapping = api_table.look_up_name("<cuda_fp16.h>").mapping
     assert mapping is not None
     assert (mapping.hip, mapping.kind) == ("hip/hip_fp16.h", "header")
 
 
 def test_fp8_is_never_the_fnuz_encoding() -> None:
     for name in ("__nv_fp8_e4m3", "__nv_fp8_e5m2"):
-        mapping = api_table.find(name)
+        mapping = api_table.find_mapping(name)
         assert mapping is not None
         assert "fnuz" not in mapping.hip
 
 
 def test_known_names_without_counterpart_are_known() -> None:
-    found = api_table.lookup("cudaDeviceFlushGPUDirectRDMAWrites")
+    found = api_table.look_up_name("cudaDeviceFlushGPUDirectRDMAWrites")
     assert found.mapping is not None
     assert found.mapping.hip == ""
     assert found.exit_code == 0
 
 
 def test_unknown_names_get_similar_ones() -> None:
-    found = api_table.lookup("cudaMalocAsync")
+    found = api_table.look_up_name("cudaMalocAsync")
     assert found.mapping is None
     assert found.similar[0] == "cudaMallocAsync"
     assert found.exit_code == 1
 
 
 def test_nothing_like_it_is_nothing() -> None:
-    assert api_table.lookup("zzzzzzzzzz").similar == ()
+    assert api_table.look_up_name("zzzzzzzzzz").similar == ()
 
 
 def test_corrections_have_sources_and_every_group_loads() -> None:
-    for mapping in api_table.corrections().values():
+    for mapping in api_table.load_corrections().values():
         assert mapping.source, mapping.cuda
     for group in api_table.GROUPS:
-        assert len(api_table.group(group)) > 20
+        assert len(api_table.load_group(group)) > 20
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_corrections_have_sources_and_every_group_loads() -> None:
     ],
 )
 def test_device_functions_are_known(cuda: str, hip: str, source: str) -> None:
-    mapping = api_table.lookup(cuda).mapping
+    mapping = api_table.look_up_name(cuda).mapping
     assert mapping is not None
     assert mapping.hip == hip
     assert source in mapping.source

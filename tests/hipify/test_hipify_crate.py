@@ -6,12 +6,12 @@ import pytest
 from kernel_support import SOURCE
 from msgspec.structs import replace
 
-from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
-from portkit.hipify.prelude import prelude_headers
-from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
+from portkit.hipify.kernels_crate import KernelsCrate, read_layout
+from portkit.hipify.prelude import load_prelude_headers
 from portkit.shipped import shipped
-from portkit.tree.finding import Applicability
+from portkit.workspace.finding import Applicability
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_module_of_the_profile_brings_the_headers_that_it_includes(
     plain = replace(crate(source), shared=shared)
     assert "src/hipx_wmma.h" not in plain.paths
     assert set(made.paths) - set(plain.paths) >= {"src/own_kernels.hip", "src/hipx_wmma.h"}
-    assert made.text("src/hipx_wmma.h") == prelude_headers()["hipx_wmma.h"]
+    assert made.text("src/hipx_wmma.h") == load_prelude_headers()["hipx_wmma.h"]
 
 
 def test_a_module_of_the_profile_takes_no_name_of_the_cuda_crate(source: dict[str, bytes]) -> None:

@@ -10,13 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from portkit.hipify import engines
-from portkit.hipify.engine import translate
-from portkit.hipify.engines import Engine, ExternalEngine, differences, find_engine, translate_with
+from portkit.hipify import external_engines
 from portkit.hipify.errors import HipToolError
-from portkit.tree.finding import Applicability
+from portkit.hipify.external_engines import (
+    Engine,
+    ExternalEngine,
+    compare_translations,
+    find_engine,
+    translate_with,
+)
+from portkit.hipify.translator import translate
+from portkit.workspace.finding import Applicability
 
-TABLE = Path(engines.__file__).with_name("engine_differences.toml")
+TABLE = Path(__file__).parents[2] / "tools" / "pages" / "engine_differences.toml"
 
 
 def tool(folder: Path, script: str) -> ExternalEngine:
@@ -57,14 +63,14 @@ def test_our_rules_run_after_the_tool(tmp_path: Path) -> None:
 def test_a_tool_that_fails_is_a_finding_and_ours_does_the_file(tmp_path: Path, script: str) -> None:
     (made,) = translate_with(tool(tmp_path, script), {"a.cu": b"cudaStream_t s;\n"})
     assert made.content == b'#include "hipx.h"\nhipStream_t s;\n'
-    assert made.findings[0].code == engines.FAILED
+    assert made.findings[0].code == external_engines.FAILED
     assert made.findings[0].applicability is Applicability.REVIEW
 
 
 def test_differences_are_runs_of_tokens_without_includes() -> None:
     ours = translate("a.cu", b"#include <cuda.h>\nf(a, b);")
     theirs = translate("a.cu", b"#include <mma.h>\nf(a, c);")
-    assert differences(ours, theirs) == Counter({("b", "c"): 1})
+    assert compare_translations(ours, theirs) == Counter({("b", "c"): 1})
 
 
 def test_a_missing_tool_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +101,10 @@ def test_the_table_of_differences_is_true(engine: Engine, candle_kernels: Path) 
     found: Counter[tuple[str, str]] = Counter()
     failures: dict[str, str] = {}
     for theirs in translate_with(find_engine(engine), files):
-        found += differences(translate(theirs.path, files[theirs.path]), theirs)
-        failures |= {f.path: f.message for f in theirs.findings if f.code == engines.FAILED}
+        found += compare_translations(translate(theirs.path, files[theirs.path]), theirs)
+        failures |= {
+            f.path: f.message for f in theirs.findings if f.code == external_engines.FAILED
+        }
     expected = Counter(
         {
             (row["ours"], row["theirs"]): row["times"]

@@ -9,10 +9,10 @@ from codebase_support import CANDLE
 
 from portkit.codebases.directory import Directory
 from portkit.errors import PortkitError
-from portkit.hipify.engine import translate
+from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile, load_profile
 from portkit.hipify.patch import Patch
-from portkit.hipify.profile import NO_PROFILE, KernelProfile, load_profile
-from portkit.tree.finding import Applicability
+from portkit.hipify.translator import translate
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from pathlib import Path

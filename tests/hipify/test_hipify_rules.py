@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from portkit.hipify.engine import own_names, translate
-from portkit.hipify.profile import NO_PROFILE
+from portkit.hipify.kernel_profile import NO_PROFILE
 from portkit.hipify.rules import RULES, find_rule
-from portkit.tree.finding import Applicability
+from portkit.hipify.translator import collect_own_names, translate
+from portkit.workspace.finding import Applicability
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "hipify"
 CASES = sorted(path.parent for path in FIXTURES.glob("*/*/before.cu"))
@@ -87,7 +87,7 @@ def test_a_name_of_another_library_is_said_to_be_its_own() -> None:
 
 def test_a_header_of_the_tree_may_have_the_name_of_one_of_cuda_s() -> None:
     source = b'#include "deep/mma.h"\n#include <mma.h>\n#include "nvml.h"\n'
-    own = own_names({"deep/mma.h": b"", "nvml.h": b""})
+    own = collect_own_names({"deep/mma.h": b"", "nvml.h": b""})
     result = translate("a.cu", source, own=own)
     assert result.content == (
         b'#include "hipx.h"\n#include "deep/mma.h"\n#include "hipx_wmma.h"\n#include "nvml.h"\n'
@@ -166,7 +166,7 @@ def test_a_device_function_may_be_defined_in_another_file_of_the_tree() -> None:
         "a.cuh": b"__device__ int __mine(int x) { return x; }\n#define __also(x) x\n",
         "b.cu": b"__device__ int f() { return __mine(1) + __also(2) + __not(3); }\n",
     }
-    found = translate("b.cu", files["b.cu"], own=own_names(files)).findings
+    found = translate("b.cu", files["b.cu"], own=collect_own_names(files)).findings
     assert [f.symbol for f in found if f.code == "PH201"] == ["__not"]
 
 

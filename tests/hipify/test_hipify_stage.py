@@ -9,7 +9,7 @@ import pytest
 
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.stage import LARGEST_SOURCE, RECORD, hipify
-from portkit.tree.finding import Applicability
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portkit.hipify.engine import translate
 from portkit.hipify.kernel_source import KernelSource
+from portkit.hipify.translator import translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

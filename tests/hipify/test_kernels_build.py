@@ -15,11 +15,11 @@ from kernel_support import PREFIX, SOURCE, defined, exported
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
-from portkit.hipify.assembled import assembled
-from portkit.hipify.crate import KernelsCrate
-from portkit.hipify.cuda_patch import diff
+from portkit.hipify.crate_sources import assemble_sources
+from portkit.hipify.cuda_patch import render_patch
 from portkit.hipify.hipcc import find_hipcc
-from portkit.hipify.prelude import device_files
+from portkit.hipify.kernels_crate import KernelsCrate
+from portkit.hipify.prelude import load_device_files
 from portkit.shipped import shipped
 
 pytestmark = [
@@ -638,7 +638,7 @@ def test_the_build_makes_what_portkit_looks_at(
     crate: Crate = request.getfixturevalue(form)
     crate.build(**EMPTY)
     cuda = texts(tmp_path / "candle-kernels/src")
-    made = assembled(texts(crate.folder / "src"), cuda, "../candle-kernels/src")
+    made = assemble_sources(texts(crate.folder / "src"), cuda, "../candle-kernels/src")
     assert texts(crate.made("sources")) == made
 
 
@@ -659,7 +659,7 @@ def test_the_crate_that_compiles_kernels_is_built_from_its_package(tmp_path: Pat
     assert "Verifying hiprc-build" in packed.stderr
     unpacked = next((tmp_path / "target/package").glob("hiprc-build-*/"))
     device = {path.name for path in (unpacked / "src/device").iterdir()}
-    assert device == set(device_files())
+    assert device == set(load_device_files())
     assert f'include_str!("device/{min(device)}")' in (unpacked / "src/device.rs").read_text()
 
 
@@ -731,7 +731,7 @@ def test_a_part_of_the_patch_that_meets_an_edit_ends_the_build_with_a_sentence(
     shared: Crate, tmp_path: Path
 ) -> None:
     old, new = SOURCE["src/fill.cu"], SOURCE["src/fill.cu"].replace("threadIdx.x", "0")
-    (shared.folder / "src/cuda.patch").write_text(diff({"fill.cu": (old, new)}))
+    (shared.folder / "src/cuda.patch").write_text(render_patch({"fill.cu": (old, new)}))
     shared.build(**EMPTY)
     assert "x[0] = twice(v)" in (shared.made("sources") / "fill.hip").read_text()
     (tmp_path / "candle-kernels/src/fill.cu").write_text(f"// first\n{old}")

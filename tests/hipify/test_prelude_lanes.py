@@ -18,7 +18,7 @@ import pytest
 from host_support import HOST, build, run
 
 from portkit.hipify.hipcc import find_hipcc
-from portkit.hipify.prelude import HOME
+from portkit.hipify.prelude import PRELUDE_FOLDER
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ AFTER_EXITS: dict[str, Callable[[list[int]], int]] = {
 }
 
 
-PRELUDE = shipped(f"{HOME}/src/device")
+PRELUDE = shipped(f"{PRELUDE_FOLDER}/src/device")
 
 
 @pytest.mark.parametrize("wave", [32, 64])

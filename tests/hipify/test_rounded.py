@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.hipify.engine import translate
 from portkit.hipify.hipcc import find_hipcc
-from portkit.hipify.prelude import prelude_headers
+from portkit.hipify.prelude import load_prelude_headers
+from portkit.hipify.translator import translate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ SOURCE = b"""__global__ void k(float *o, double *d) {
 @pytest.mark.hipcc
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx1100"])
 def test_no_product_is_fused_with_a_sum(tmp_path: Path, arch: str) -> None:
-    for name, text in prelude_headers().items():
+    for name, text in load_prelude_headers().items():
         (tmp_path / name).write_text(text)
     source = tmp_path / "k.hip"
     source.write_bytes(translate("k.cu", SOURCE).content)

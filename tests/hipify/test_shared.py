@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from kernel_support import SOURCE
 
-from portkit.hipify.assembled import assembled
-from portkit.hipify.crate import KernelsCrate
+from portkit.hipify.crate_sources import assemble_sources
 from portkit.hipify.errors import KernelInputError, KernelPatchError
+from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
+from portkit.hipify.kernels_crate import KernelsCrate
 from portkit.hipify.patch import Patch
-from portkit.hipify.paths import PATCH
-from portkit.hipify.prelude import prelude_headers
-from portkit.hipify.profile import NO_PROFILE, KernelProfile
-from portkit.hipify.shared import Shared
+from portkit.hipify.paths import PATCH_FILE
+from portkit.hipify.prelude import load_prelude_headers
+from portkit.hipify.shared_sources import SharedSources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,8 +42,10 @@ int d(cudaStream_t s) { return cudaFuncSetAttribute(b<1, 2>, cudaFuncAttributeX,
 }
 
 
-def shared(sources: dict[str, str], profile: KernelProfile = NO_PROFILE) -> Shared:
-    return Shared({path: text.encode() for path, text in sources.items()}, "toy-kernels", profile)
+def shared(sources: dict[str, str], profile: KernelProfile = NO_PROFILE) -> SharedSources:
+    return SharedSources(
+        {path: text.encode() for path, text in sources.items()}, "toy-kernels", profile
+    )
 
 
 def defined(names: str) -> dict[str, str]:
@@ -54,7 +56,7 @@ def defined(names: str) -> dict[str, str]:
 def test_a_byte_order_mark_is_passed_over() -> None:
     def compiled(sources: dict[str, str]) -> dict[str, str]:
         made = shared(sources)
-        return assembled({path: made.text(path) for path in made.paths}, sources, "cuda")
+        return assemble_sources({path: made.text(path) for path in made.paths}, sources, "cuda")
 
     assert compiled({path: f"\ufeff{text}" for path, text in CUDA.items()}) == compiled(CUDA)
 
@@ -85,7 +87,9 @@ def test_inline_ptx_is_in_the_patch_and_its_header_beside_the_names() -> None:
     made = shared({"a.cu": f"void f() {{ {ptx} }}\n", "b.cu": "int g(const int *p);\n"})
     assert '#include "hipx_cuda.h"\n#include "hipx_ptx.h"\n' in made.text("hipx_names.h")
     assert {"hipx_ptx.h", "hipx_ptx_warp.h", "hipx_fp8.h"} <= set(made.headers)
-    assert f"-void f() {{ {ptx} }}\n+void f() {{ hipx::ptx::membar_gl(); }}" in made.text(PATCH)
+    assert f"-void f() {{ {ptx} }}\n+void f() {{ hipx::ptx::membar_gl(); }}" in made.text(
+        PATCH_FILE
+    )
     # Where AMD's compiler sees none, or none that is known, nothing comes with it.
     hidden = f"#ifdef __CUDACC__\n{ptx}\n#endif\n"
     for text in ("void f();\n", hidden, 'void f() { asm("wgmma;"); }\n'):
@@ -152,7 +156,7 @@ def test_launch_bounds_are_said_by_the_names_of_kernels() -> None:
         "+template <int N> __global__ void __launch_bounds__(64)",
         "+    both(int n) {",
     ]
-    got = assembled({path: made.text(path) for path in made.paths}, {"a.cu": KERNELS}, "x")
+    got = assemble_sources({path: made.text(path) for path in made.paths}, {"a.cu": KERNELS}, "x")
     heads = re.findall(r"__global__[^(]*(?:\(64\)[^(]*)?\(", got["a.hip"])
     bounded = [" ".join(head.split()) for head in heads if "__launch_bounds__" in head]
     assert bounded == [
@@ -195,7 +199,7 @@ def test_a_header_of_the_folders_own_is_no_header_of_cudas() -> None:
 def test_what_the_compiler_gets() -> None:
     made = shared(CUDA)
     own = {path: made.text(path) for path in made.paths}
-    got = assembled(own, CUDA, "../toy-kernels/src")
+    got = assemble_sources(own, CUDA, "../toy-kernels/src")
     assert got["all.hip"].splitlines()[:7] == [
         '#include "hipx_names.h"',
         '#line 1 "../toy-kernels/src/all.cu"',
@@ -207,7 +211,7 @@ def test_what_the_compiler_gets() -> None:
     ]
     # A header is no source that a macro comes before, and lies two folders below the prelude.
     assert got["deep/er/shared.cuh"].startswith('#include "../../hipx_wmma.h"\ncudaError_t')
-    assert got["hipx.h"] == prelude_headers()["hipx.h"]
+    assert got["hipx.h"] == load_prelude_headers()["hipx.h"]
     assert "notes.txt" not in got
     assert "cuda.patch" not in got
 
@@ -216,11 +220,11 @@ def test_a_patch_of_a_file_that_is_gone_is_an_error() -> None:
     made = shared(CUDA)
     own = {path: made.text(path) for path in made.paths}
     with pytest.raises(KernelPatchError, match=r"cuda\.patch changes all\.cu, which is not there"):
-        assembled(own, {"other.cu": ""}, "x")
+        assemble_sources(own, {"other.cu": ""}, "x")
 
 
 def test_a_source_that_is_not_utf8_is_refused() -> None:
-    made = Shared({"a.cu": b"// \xff\nint x;\n"}, "toy-kernels")
+    made = SharedSources({"a.cu": b"// \xff\nint x;\n"}, "toy-kernels")
     with pytest.raises(KernelInputError, match=r"a\.cu is not UTF-8"):
         made.text("cuda.patch")
 
@@ -267,7 +271,7 @@ def test_the_crate_has_no_translation_and_says_so() -> None:
 def test_a_mask_that_is_not_of_all_lanes_does_not_compile(
     tmp_path: Path, mask: str, compiles: bool
 ) -> None:
-    for name, text in prelude_headers().items():
+    for name, text in load_prelude_headers().items():
         (tmp_path / name).write_text(text)
     source = tmp_path / "a.cpp"
     source.write_text(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from portkit.errors import ToolError
-from portkit.hipify.code_object import kernels
+from portkit.hipify.code_object import read_kernels
 from portkit.hipify.hipcc import compile_matrix
-from portkit.hipify.symbols import Symbols, defined, symbols
-from portkit.hipify.translated import Translated
+from portkit.hipify.symbols import Symbols, parse_symbols, read_symbols
+from portkit.hipify.translated_sources import TranslatedSources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ KERNELS = {"plain", "bounds", "swapped", "attribute", "f32", "f64", "block", "de
 
 
 def test_kernels_are_those_that_a_program_can_load() -> None:
-    found = symbols({"a.hip": SOURCE, "shared.h": HEADER}, ["a.hip"])
+    found = read_symbols({"a.hip": SOURCE, "shared.h": HEADER}, ["a.hip"])
     assert found["a.hip"].kernels == {f"yes_{name}" for name in KERNELS}
     assert {"exported_block", "exported_plain"} <= found["a.hip"].functions
 
@@ -65,38 +65,38 @@ def test_kernels_are_those_of_the_code_object(tmp_path: Path) -> None:
     (tmp_path / "shared.h").write_text(HEADER)
     compiled = compile_matrix(tmp_path, ["a.hip"], ["gfx1100"])[0]
     assert compiled.output is not None, compiled.error
-    names = {use.name for use in kernels(compiled.output.read_bytes())}
+    names = {use.name for use in read_kernels(compiled.output.read_bytes())}
     loaded = {name for name in names if not name.startswith("_Z")}
     assert loaded == {f"yes_{name}" for name in KERNELS}
 
 
 def test_headers_are_found_beside_and_above() -> None:
     files = {"shared.h": HEADER, "deep/a.hip": '#include "../shared.h"\nMAKE(int, i32)\n'}
-    assert symbols(files, ["deep/a.hip"])["deep/a.hip"].kernels == {"yes_i32"}
+    assert read_symbols(files, ["deep/a.hip"])["deep/a.hip"].kernels == {"yes_i32"}
 
 
 def test_a_translation_has_the_kernels_of_its_source() -> None:
     cuda = '#include <cuda_fp16.h>\nextern "C" __global__ void half_of(__half *x) {}\n'
-    made = Translated({"a.cu": cuda.encode()})
+    made = TranslatedSources({"a.cu": cuda.encode()})
     files = {path: made.text(path) for path in made.paths}
-    assert symbols(files, ["a.hip"]) == {"a.hip": Symbols(frozenset({"half_of"}), frozenset())}
+    assert read_symbols(files, ["a.hip"]) == {"a.hip": Symbols(frozenset({"half_of"}), frozenset())}
 
 
 def test_text_without_brackets_that_close_is_no_trap() -> None:
-    assert defined('extern "C" __global__ void f(float *x') == Symbols()
-    assert defined("}}} extern") == Symbols()
+    assert parse_symbols('extern "C" __global__ void f(float *x') == Symbols()
+    assert parse_symbols("}}} extern") == Symbols()
 
 
 def test_a_broken_source_is_one_sentence() -> None:
     with pytest.raises(ToolError, match=r"cannot preprocess a\.hip .*: mend the source"):
-        symbols({"a.hip": '#include "none.h"\n'}, ["a.hip"])
+        read_symbols({"a.hip": '#include "none.h"\n'}, ["a.hip"])
 
 
 def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(ToolError, match="the C compiler cc is not found"):
-        symbols({"a.hip": ""}, ["a.hip"])
+        read_symbols({"a.hip": ""}, ["a.hip"])
 
 
 def test_the_compiler_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,4 +104,4 @@ def test_the_compiler_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiler is not None
     monkeypatch.setenv("CC", f"{compiler} -DEXTRA")
     text = '#ifdef EXTRA\nextern "C" __global__ void extra() {}\n#endif\n'
-    assert symbols({"a.hip": text}, ["a.hip"])["a.hip"].kernels == {"extra"}
+    assert read_symbols({"a.hip": text}, ["a.hip"])["a.hip"].kernels == {"extra"}

@@ -11,17 +11,17 @@ from codebase_support import CANDLE
 from test_code_object import elf, kernel, pack
 
 from portkit.errors import VerificationError
-from portkit.hipify.archs import ARCHS, GENERIC_ARCHS, OF_ROCM_7
+from portkit.hipify.archs import ARCHS, GENERIC_ARCHS, ROCM_7_ARCHS
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
-from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc, how_to_get_it, is_compiled
-from portkit.hipify.prelude import prelude_headers
-from portkit.verify.kernels import (
-    kernel_names,
+from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, describe_installation, find_hipcc, is_compiled
+from portkit.hipify.prelude import load_prelude_headers
+from portkit.verify.kernel_matrix import (
+    find_spill_reason,
+    list_kernel_names,
     load_budgets,
-    matrix_table,
     read_budget,
-    reason_for,
+    render_matrix_table,
     verify_kernels,
     write_budget,
     write_matrix,
@@ -75,7 +75,7 @@ def test_every_cell_is_compiled_and_failures_have_their_error(crate: Path) -> No
     ]
     assert [each.error for each in found.failures] == ["bad.hip:3:1: error: no such thing"]
     assert not found.passed
-    assert matrix_table(found).splitlines()[2:] == [
+    assert render_matrix_table(found).splitlines()[2:] == [
         "| good.hip | 1, 1 spill | 1, 1 spill |",
         "| inner/bad.hip | 1, 1 spill | **fails** |",
         "| compiled | 2 of 2 | 1 of 2 |",
@@ -136,18 +136,18 @@ def test_no_compiler_is_an_error(crate: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_who_has_no_checkout_is_not_sent_to_its_scripts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert how_to_get_it(tmp_path / "none").startswith("install ROCm (https://")
+    assert describe_installation(tmp_path / "none").startswith("install ROCm (https://")
     script = tmp_path / "ci" / "toolchain"
     script.parent.mkdir()
     script.touch()
-    assert how_to_get_it(script) == f"run {script} and use what it prints"
+    assert describe_installation(script) == f"run {script} and use what it prints"
     monkeypatch.chdir(tmp_path)
-    assert how_to_get_it(script) == "run ci/toolchain and use what it prints"
+    assert describe_installation(script) == "run ci/toolchain and use what it prints"
 
 
 def test_names_of_kernels_come_by_source(crate: Path) -> None:
     found = verify_kernels(crate, ["gfx90a"])
-    assert kernel_names(found, "gfx90a") == {"good": {"k"}, "inner/bad": {"k"}}
+    assert list_kernel_names(found, "gfx90a") == {"good": {"k"}, "inner/bad": {"k"}}
 
 
 def test_no_kernel_of_candle_keeps_vector_registers_in_memory() -> None:
@@ -158,7 +158,11 @@ def test_no_kernel_of_candle_keeps_vector_registers_in_memory() -> None:
         for (source, name), use in budget.items():
             assert use.vgpr_spills == 0, (arch, source, name)
             # Scalar ones stand in lanes of vector registers, for a reason that is written down.
-            assert use.sgpr_spills == 0 or reason_for(CANDLE, source, name), (arch, source, name)
+            assert use.sgpr_spills == 0 or find_spill_reason(CANDLE, source, name), (
+                arch,
+                source,
+                name,
+            )
 
 
 def test_the_report_of_a_matrix_names_each_kernel_that_spills(crate: Path) -> None:
@@ -288,7 +292,7 @@ KERNELS = {"hipx_scan.h": ["_ZL11expert_scanPKiPii"]}
 
 
 def test_every_prelude_header_has_a_use() -> None:
-    assert set(USES) == set(prelude_headers())
+    assert set(USES) == set(load_prelude_headers())
 
 
 ONE_OF_EACH_WAVE = ("gfx90a", "gfx1100")
@@ -297,7 +301,7 @@ ONE_OF_EACH_WAVE = ("gfx90a", "gfx1100")
 def compiled_uses(folder: Path, headers: Sequence[str], archs: Sequence[str]) -> None:
     """Compile a source that includes headers in this order, with a kernel ``kN`` that uses each."""
     folder.mkdir()
-    for name, text in prelude_headers().items():
+    for name, text in load_prelude_headers().items():
         (folder / name).write_text(text)
     lines = [f'#include "{header}"' for header in headers] + [
         f'extern "C" __global__ void k{number}(float *y, __half *h, __hip_bfloat16 *b, '
@@ -314,16 +318,16 @@ def compiled_uses(folder: Path, headers: Sequence[str], archs: Sequence[str]) ->
 
 @pytest.mark.real
 @pytest.mark.hipcc
-@pytest.mark.parametrize("header", sorted(prelude_headers()))
+@pytest.mark.parametrize("header", sorted(load_prelude_headers()))
 def test_a_prelude_header_compiles_alone(tmp_path: Path, header: str) -> None:
     compiled_uses(tmp_path / "src", [header], ONE_OF_EACH_WAVE)
 
 
 @pytest.mark.real
 @pytest.mark.hipcc
-@pytest.mark.parametrize("arch", [*ARCHS, *OF_ROCM_7, *GENERIC_ARCHS])
+@pytest.mark.parametrize("arch", [*ARCHS, *ROCM_7_ARCHS, *GENERIC_ARCHS])
 def test_the_prelude_compiles_for_every_architecture(tmp_path: Path, arch: str) -> None:
-    compiled_uses(tmp_path / "src", sorted(prelude_headers()), [arch])
+    compiled_uses(tmp_path / "src", sorted(load_prelude_headers()), [arch])
 
 
 MATRIX_CORES = {
@@ -340,11 +344,11 @@ MATRIX_CORES = {
 
 @pytest.mark.real
 @pytest.mark.hipcc
-@pytest.mark.parametrize("arch", [*ARCHS, *OF_ROCM_7, *GENERIC_ARCHS])
+@pytest.mark.parametrize("arch", [*ARCHS, *ROCM_7_ARCHS, *GENERIC_ARCHS])
 def test_matrix_cores_work_where_there_are_some_and_fp8_is_converted_in_software(
     tmp_path: Path, arch: str
 ) -> None:
-    for name, text in prelude_headers().items():
+    for name, text in load_prelude_headers().items():
         (tmp_path / name).write_text(text)
     made = {}
     for header in ("hipx_wmma.h", "hipx_fp8.h"):

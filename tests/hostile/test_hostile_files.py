@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from portkit.engine.session import scan_tree
 from portkit.errors import FetchError, NotAWorkspaceError
 from portkit.fetch.crate import read_archive
 from portkit.hipify.errors import KernelInputError
 from portkit.hipify.stage import hipify
-from portkit.scan.session import scan_tree
-from portkit.tree.git_folder import find_repository
-from portkit.tree.regular import read_regular, replace_file
-from portkit.tree.workspace import LARGEST_FILE, load
+from portkit.workspace.cargo_workspace import LARGEST_FILE, load_workspace
+from portkit.workspace.git_repository import find_repository
+from portkit.workspace.regular_files import read_regular, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,13 +40,13 @@ def portkit(*arguments: str, folder: Path, limit: float = 60) -> subprocess.Comp
 def test_a_manifest_that_is_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "Cargo.toml")
     with pytest.raises(NotAWorkspaceError, match="no regular file"):
-        load(tmp_path)
+        load_workspace(tmp_path)
 
 
 def test_a_manifest_that_is_a_device(tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").symlink_to("/dev/zero")
     with pytest.raises(NotAWorkspaceError, match="no regular file"):
-        load(tmp_path)
+        load_workspace(tmp_path)
 
 
 def test_a_git_file_that_is_a_pipe(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_another_manifest_of_another_form_is_one_finding(tmp_path: Path) -> None
 def test_a_file_larger_than_any_source(tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").write_text("[package]\nname = 'a'\n[features]\ncuda = []\n")
     (tmp_path / "big.rs").write_bytes(b"//" + b"x" * LARGEST_FILE)
-    (unread,) = load(tmp_path).unread
+    (unread,) = load_workspace(tmp_path).unread
     assert (unread.path, "larger than 16 MiB" in unread.reason) == ("big.rs", True)
 
 
@@ -110,7 +110,9 @@ def test_a_link_out_of_the_tree_or_to_nothing_is_said_and_one_within_is_not(tmp_
         (tree / name).symlink_to(target)
     for number in (1, 2):
         (tree / f"ring{number}.rs").symlink_to(tree / f"ring{3 - number}.rs")
-    assert [(each.path, "out of the tree" in each.reason) for each in load(tree).unread] == [
+    assert [
+        (each.path, "out of the tree" in each.reason) for each in load_workspace(tree).unread
+    ] == [
         ("lib.rs", True),
         ("member", True),
         ("ring1.rs", False),
@@ -184,7 +186,7 @@ def test_an_archive_that_says_it_holds_more(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may list any folder")
 def test_a_folder_that_may_not_be_listed_is_a_finding(tmp_path: Path) -> None:
     _closed_folder(tmp_path).chmod(0)
-    (unread,) = load(tmp_path).unread
+    (unread,) = load_workspace(tmp_path).unread
     assert (unread.path, unread.reason) == ("src", "it cannot be listed (Permission denied)")
 
 

@@ -17,8 +17,8 @@ from cli_support import LIB, invoke, make_candle
 from hostile_support import git, trap
 from update_support import apply, make_upstream
 
-from portkit.tree.git_program import query_config, run_git
-from portkit.tree.git_settings import Setting, is_allowed, read_settings, write_settings
+from portkit.workspace.git_runner import query_config, run_git
+from portkit.workspace.git_settings import Setting, is_allowed_key, read_settings, write_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +136,7 @@ def test_no_hook_of_the_users_own_is_run(
     ],
 )
 def test_a_setting_that_runs_or_leads_somewhere_does_not_count(key: str) -> None:
-    assert not is_allowed(key)
+    assert not is_allowed_key(key)
     assert write_settings([Setting(own=True, key=key, value="x")]) == b""
 
 
@@ -150,7 +150,7 @@ def test_git_reads_the_settings_as_they_were(candle: Path) -> None:
         file.write("[core]\n\tsymlinks\n[of]\n\tnext = git\n")
     listed = ("config", "--local", "--list", "-z")
     before = read_settings(query_config(candle, "--list", "--show-scope", "-z").stdout)
-    expected = [each for each in before if each.own and is_allowed(each.key)]
+    expected = [each for each in before if each.own and is_allowed_key(each.key)]
     shown = run_git(candle, *listed).stdout.decode().split("\0")
     found = [entry.partition("\n")[::2] for entry in shown if entry]
     assert found == [(each.key, each.value or "") for each in expected]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cli_support import add_file
 
+from portkit.engine.plan import build_plan
+from portkit.engine.session import scan_tree
 from portkit.errors import PortkitError
-from portkit.scan.plan import plan
-from portkit.scan.session import scan_tree
-from portkit.verify.scratch import Scratch
+from portkit.verify.scratch_tree import ScratchTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +85,8 @@ def variants(value: Any) -> Iterator[Any]:
 
 def port(root: Path) -> None:
     scan = scan_tree(root)
-    plan(scan, rustfmt=False)
-    Scratch(scan.job.workspace, "apply")
+    build_plan(scan, rustfmt=False)
+    ScratchTree(scan.job.workspace, "apply")
 
 
 @pytest.mark.parametrize("table", MANIFEST)

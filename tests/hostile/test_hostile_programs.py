@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from hostile_support import git, trap, with_traps
 
+from portkit.engine.rustfmt import Rustfmt
 from portkit.errors import DirtyTreeError
-from portkit.scan.rustfmt import Rustfmt
-from portkit.tree.git import check_clean
-from portkit.tree.git_program import run_git
-from portkit.tree.tools import find_program, tools
-from portkit.verify.baseline import checked_out, tree_of
+from portkit.verify.baseline import check_out_tree, find_tree_hash
+from portkit.workspace.git import check_clean
+from portkit.workspace.git_runner import run_git
+from portkit.workspace.programs import find_program, find_tools
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_a_repository_that_names_programs(repository: Path, tmp_path: Path) -> N
     with_traps(repository, sprung)
     check_clean(repository, allow_dirty=False, allow_no_vcs=False)
     commit = run_git(repository, "rev-parse", "HEAD").stdout.decode().strip()
-    out = checked_out(repository, tree_of(repository, commit))
+    out = check_out_tree(repository, find_tree_hash(repository, commit))
     assert (out / "a.rs").read_text() == "fn main() {}\n"
     assert not sprung.exists()
 
@@ -104,7 +104,7 @@ def test_a_toolchain_of_the_trees_own(tmp_path: Path, monkeypatch: pytest.Monkey
     formatted = Rustfmt(tree).formatted(long, "2021")
     assert isinstance(formatted, bytes)
     assert formatted.count(b"\n") > 1  # the tree's settings hold
-    assert all(tool.version for tool in tools() if tool.name in ("cargo", "rustc", "rustfmt"))
+    assert all(tool.version for tool in find_tools() if tool.name in ("cargo", "rustc", "rustfmt"))
     run = subprocess.run([sys.executable, "-m", "portkit", "--version"], capture_output=True)
     assert run.returncode == 0
     assert not sprung.exists()

@@ -16,7 +16,7 @@ import pytest
 from cli_support import add_file, invoke, make_candle
 from verify_support import install_cargo, make_ported, stand_in, verify
 
-from portkit.tree.tools import NOWHERE
+from portkit.workspace.programs import NOWHERE
 
 _WORKS = (
     shutil.which("bwrap") is not None

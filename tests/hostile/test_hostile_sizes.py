@@ -10,9 +10,9 @@ import pytest
 from linear import INPUTS
 from tree_support import crate, scan_anew, scan_of
 
+from portkit.context.device_queries import list_chain_links
+from portkit.engine.walk import DEEPEST, MOST_PLACES
 from portkit.rules import SiteRule
-from portkit.scan.walk import DEEPEST, MOST_PLACES
-from portkit.site.questions import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
-    from portkit.site.intent import Intent
+    from portkit.context.intent import Intent
+    from portkit.context.port_job import Site
 
 ARM = "fn f(d: &D) -> u8 {\n    match d {\n        D::Cuda(_) => 1,\n        _ => 0,\n    }\n}\n"
 
@@ -86,11 +86,11 @@ def test_each_link_of_a_chain_is_looked_at_once(monkeypatch: pytest.MonkeyPatch)
 
     def links(holder: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
         nonlocal seen
-        for link in links_of(holder):
+        for link in list_chain_links(holder):
             seen += 1
             yield link
 
-    monkeypatch.setattr("portkit.copying.intents.links_of", links)
+    monkeypatch.setattr("portkit.port.emit.list_chain_links", links)
     found = scan_of(crate(INPUTS["branches of a chain"][1](300))).findings
     assert len(found) >= 300
     assert seen == 301

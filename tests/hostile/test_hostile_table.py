@@ -22,8 +22,8 @@ from cli_support import WORKSPACE, add_file, commit, invoke
 from hostile_support import trap, with_traps
 
 import portkit
-from portkit.write.disk import Disk
-from portkit.write.journal import journals
+from portkit.transaction.disk import Disk
+from portkit.transaction.journal import find_journals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +121,7 @@ def ported(tree: Path) -> None:
 
 def record(tree: Path) -> None:
     """Put a pipe where the journal of a run lies."""
-    folder = journals(tree.resolve(), Disk())[0].folder
+    folder = find_journals(tree.resolve(), Disk())[0].folder
     folder.mkdir(parents=True)
     os.mkfifo(folder / "committed.json")
 

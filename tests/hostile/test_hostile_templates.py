@@ -16,12 +16,12 @@ from cli_support import add_file, commit, invoke, make_candle
 from jinja2.runtime import Undefined
 
 from portkit.codebases.directory import Directory
-from portkit.copying.template_values import template_values
+from portkit.engine.session import scan_tree
 from portkit.errors import ProfileError
-from portkit.scan.session import scan_tree
+from portkit.port.template_values import template_values
 from portkit.templates import Templates
 from portkit.templates.budget import Budget
-from portkit.templates.plain import require_plain
+from portkit.templates.plain_values import require_plain
 from portkit.templates.sandbox import TemplateEnvironment
 
 if TYPE_CHECKING:

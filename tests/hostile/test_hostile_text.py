@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.report.diff import patch
-from portkit.report.terminal import Terminal, columns, located, visible
-from portkit.write.transaction import Change
+from portkit.report.patch import render_patch
+from portkit.report.terminal import Terminal, align_columns, align_locations, escape_controls
+from portkit.transaction.transaction import Change
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,23 +20,26 @@ ACTING = [chr(c) for c in (*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x202E
 
 @pytest.mark.parametrize("char", ACTING, ids=lambda char: f"U+{ord(char):04X}")
 def test_what_acts_is_shown(char: str) -> None:
-    assert visible(f"a{char}b").isprintable()
-    assert f"{ord(char):02x}" in visible(f"a{char}b")
+    assert escape_controls(f"a{char}b").isprintable()
+    assert f"{ord(char):02x}" in escape_controls(f"a{char}b")
 
 
 def test_what_does_not_act_stays() -> None:
     text = "fn naïve() {\n\tlet λ = '→'; // 日本\n}\n"
-    assert visible(text) == text
+    assert escape_controls(text) == text
 
 
 def test_styles_of_ours_stay() -> None:
     bold = Terminal(coloured=True).bold("x")
-    assert visible(bold, styled=True) == bold
-    assert visible("\x1b]0;title\x07\x1b[2J", styled=True) == "\\x1b]0;title\\x07\\x1b[2J"
+    assert escape_controls(bold, styled=True) == bold
+    assert escape_controls("\x1b]0;title\x07\x1b[2J", styled=True) == "\\x1b]0;title\\x07\\x1b[2J"
 
 
 def test_a_cell_is_one_line() -> None:
-    lines = [*columns([["a\nb", "c"]], width=80), *located([("d\ne:1", "f")], width=80, indent="")]
+    lines = [
+        *align_columns([["a\nb", "c"]], width=80),
+        *align_locations([("d\ne:1", "f")], width=80, indent=""),
+    ]
     assert lines == ["a\\nb  c", "d\\ne:1  f"]
 
 
@@ -46,7 +49,7 @@ def test_a_patch_names_files_as_git_does(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text("old\n")
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
-    made = patch([Change(name, b"old\n", b"new\n") for name in names])
+    made = render_patch([Change(name, b"old\n", b"new\n") for name in names])
     subprocess.run(["git", "apply"], cwd=tmp_path, input=made.encode(), check=True)
     assert {name: (tmp_path / name).read_text() for name in names} == dict.fromkeys(names, "new\n")
     # git's own patch has the same names.

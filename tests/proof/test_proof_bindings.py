@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.copying.bindings import HOME
-from portkit.proof.bindings import load_mutants
-from portkit.proof.mutation import seeded
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
+from tools.proof.bindings import load_mutants
+from tools.proof.mutation import seeded
 
 if TYPE_CHECKING:
-    from portkit.proof.mutation import Mutant
+    from tools.proof.mutation import Mutant
 
 MUTANTS = load_mutants()
 

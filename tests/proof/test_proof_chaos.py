@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from portkit.device.toolkit import devices
+from portkit.device.toolkit import count_devices
 from portkit.errors import VerificationError
-from portkit.proof.chaos import Seeded, load, page, parse_seeds
+from tools.proof.chaos import Seeded, load, page, parse_seeds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
 
 SETTINGS = SimpleNamespace(tested=("toy-core", "toy-nn"))
-TREE = cast("Tree", SimpleNamespace(title="toy 1.2.3", settings=SETTINGS))
+TREE = cast("PortedTree", SimpleNamespace(title="toy 1.2.3", settings=SETTINGS))
 ROW = Seeded("tests", 32, 1, 12, (), 3.4, "2026-01-31", "abc", "toy 1.2.3", 2, "toy-core")
 
 
@@ -37,8 +37,8 @@ def test_what_names_no_seed(text: str) -> None:
 
 
 def test_there_are_two_to_eight_devices_under_a_seed() -> None:
-    assert devices(0) == 1
-    assert {devices(seed) for seed in range(1, 21)} == set(range(2, 9))
+    assert count_devices(0) == 1
+    assert {count_devices(seed) for seed in range(1, 21)} == set(range(2, 9))
 
 
 def test_what_was_found_is_kept(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from portkit.crosscheck.comparison import Part, read
 from portkit.errors import VerificationError
+from portkit.numerics.comparison import Part, parse_comparison
 
 HEAD = {"version": "0.11.1", "device": "rocm", "seed": 7, "cases": 3}
 SUM = {
@@ -40,7 +40,7 @@ def lines(*said: object) -> list[str]:
 
 
 def test_lines_are_read() -> None:
-    found = read(lines(HEAD, SUM, counts("f32", 1), CRASH, counts("f64", 3)))
+    found = parse_comparison(lines(HEAD, SUM, counts("f32", 1), CRASH, counts("f64", 3)))
     assert (found.version, found.device, found.seed, found.cases) == ("0.11.1", "rocm", 7, 3)
     first, second = found.differences
     assert first.device == Part("finite", "1, expected 2", 3.0)
@@ -53,7 +53,7 @@ def test_lines_are_read() -> None:
 
 
 def test_a_difference_is_a_line_for_a_person() -> None:
-    (first, _) = read(lines(HEAD, SUM, CRASH)).differences
+    (first, _) = parse_comparison(lines(HEAD, SUM, CRASH)).differences
     assert str(first) == "sum of f32: the device finite (1, expected 2) [sum/f32/7/0/1]"
 
 
@@ -62,9 +62,9 @@ def test_a_difference_is_a_line_for_a_person() -> None:
 )
 def test_other_lines_are_told(said: list[str]) -> None:
     with pytest.raises(VerificationError, match="not its own"):
-        read(said)
+        parse_comparison(said)
 
 
 def test_silence_is_told() -> None:
     with pytest.raises(VerificationError, match="says nothing"):
-        read([])
+        parse_comparison([])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portkit.proof.convolutions import Case, Run, page, parse
+from tools.proof.convolutions import Case, Run, page, parse
 
 PRINTED = """
 running 1 test

@@ -10,28 +10,28 @@ import pytest
 from codebase_support import CANDLE
 
 from portkit.codebases.directory import Directory
-from portkit.crosscheck.comparison import Difference, Part
-from portkit.crosscheck.known import (
+from portkit.errors import ProfileError
+from portkit.numerics.comparison import Difference, Part
+from portkit.numerics.known_differences import (
     CLASSES,
     FILE,
-    Known,
-    Table,
-    Unlaunched,
-    judged,
+    KnownDifference,
+    KnownTable,
+    UnlaunchedKernels,
+    find_reasons,
+    judge_differences,
     load_table,
-    reasons,
 )
-from portkit.errors import ProfileError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ENTRY = Known("upstream", "CUDA does so.", operation="sum|mean", elements="f(16|32)")
+ENTRY = KnownDifference("upstream", "CUDA does so.", operation="sum|mean", elements="f(16|32)")
 WRONG = Difference("sum", "f32", device=Part("finite", "1, expected 2", 3.0))
 
 
-def explained(entry: Known, difference: Difference, version: str = "0.11.1") -> bool:
-    found = judged([difference], Table((entry,), ()), version)
+def explained(entry: KnownDifference, difference: Difference, version: str = "0.11.1") -> bool:
+    found = judge_differences([difference], KnownTable((entry,), ()), version)
     assert len(found.explained) + len(found.unexplained) == 1
     assert bool(found.idle) is (not found.explained and version.startswith(entry.versions))
     return bool(found.explained)
@@ -81,7 +81,7 @@ def test_an_entry_goes_no_further_than_it_says(
 
 def test_each_backend_that_differs_needs_an_entry_of_its_own() -> None:
     both = replace(WRONG, cpu=Part("panic", "overflow"))
-    found = judged([both], Table((ENTRY,), ()), "0.11.1")
+    found = judge_differences([both], KnownTable((ENTRY,), ()), "0.11.1")
     assert [who for _, who, _ in found.explained] == ["device"]
     assert found.unexplained == ((both, "cpu"),)
 
@@ -89,22 +89,25 @@ def test_each_backend_that_differs_needs_an_entry_of_its_own() -> None:
 def test_the_first_entry_that_explains_counts() -> None:
     narrow, wide = (
         msgspec.structs.replace(ENTRY, reason="narrow"),
-        Known("cpu", "wide", operation=".*"),
+        KnownDifference("cpu", "wide", operation=".*"),
     )
-    found = judged([WRONG], Table((narrow, wide), ()), "0.11.1")
+    found = judge_differences([WRONG], KnownTable((narrow, wide), ()), "0.11.1")
     assert [entry.reason for _, _, entry in found.explained] == ["narrow"]
     assert found.idle == (wide,)
 
 
 def test_kernels_that_are_not_launched_have_reasons_by_version() -> None:
-    table = Table((), (Unlaunched("conv1d_.*", "columns"), Unlaunched("mul_.*", "fast", ("0.11",))))
+    table = KnownTable(
+        (),
+        (UnlaunchedKernels("conv1d_.*", "columns"), UnlaunchedKernels("mul_.*", "fast", ("0.11",))),
+    )
     kernels = ("conv1d_f32", "mul_mat", "my_conv1d_f32")
-    assert reasons(kernels, table, "0.11.1") == {
+    assert find_reasons(kernels, table, "0.11.1") == {
         "conv1d_f32": "columns",
         "mul_mat": "fast",
         "my_conv1d_f32": "",
     }
-    assert reasons(kernels, table, "0.9.2")["mul_mat"] == ""
+    assert find_reasons(kernels, table, "0.9.2")["mul_mat"] == ""
 
 
 def test_our_own_table_is_well_formed() -> None:

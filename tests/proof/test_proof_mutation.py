@@ -13,17 +13,17 @@ from codebase_support import CANDLE
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError, VerificationError
-from portkit.proof import mutation_run
-from portkit.proof.mutation import Mutant, load_mutants, seeded
-from portkit.proof.mutation_run import LADDER, Found, known, page, take_steps
-from portkit.verify.ladder import Result, Summary, failed, passed, skipped
+from portkit.verify.step_runner import Result, Summary, fail_step, pass_step, skip_step
+from tools.proof import mutation_run
+from tools.proof.mutation import Mutant, load_mutants, seeded
+from tools.proof.mutation_run import LADDER, Found, known, page, take_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from portkit.verify.ladder import Outcome, Step
     from portkit.verify.options import Options
+    from portkit.verify.step_runner import Outcome, Step
 
 SWAPPED = Mutant(
     "swapped",
@@ -134,7 +134,7 @@ class Ladder:
             (taken,) = [each.take for each in steps if each.name == step]
             assert isinstance(taken, partial)
             self.looked.append(taken.keywords)
-        outcome = self.outcomes.get(step, passed("fine"))
+        outcome = self.outcomes.get(step, pass_step("fine"))
         return Summary((Result(step, "", outcome, seconds=1.0),))
 
 
@@ -147,7 +147,7 @@ def ladder(monkeypatch: pytest.MonkeyPatch, **outcomes: Outcome) -> Ladder:
 def test_steps_are_taken_until_one_finds_it(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in = ladder(monkeypatch, names=failed("no such kernel"))
+    stand_in = ladder(monkeypatch, names=fail_step("no such kernel"))
     results = tmp_path / "results.jsonl"
     found = take_steps(root, [SWAPPED], results)
     assert stand_in.seen == [("coverage", True), ("parity", True), ("names", True)]
@@ -159,7 +159,9 @@ def test_steps_are_taken_until_one_finds_it(
 def test_steps_that_run_take_the_defect_by_its_switch(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in = ladder(monkeypatch, crosscheck=failed("7 differences", "add of f32: 1, expected 2"))
+    stand_in = ladder(
+        monkeypatch, crosscheck=fail_step("7 differences", "add of f32: 1, expected 2")
+    )
     found = take_steps(root, [SWAPPED], tmp_path / "results.jsonl")
     assert stand_in.seen == [(step, True) for step in LADDER[:-1]]
     assert found[-1].said == "add of f32: 1, expected 2"
@@ -201,7 +203,7 @@ def test_work_ends_in_time(root: Path, tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_step_that_cannot_be_taken_is_no_result(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ladder(monkeypatch, coverage=skipped("there is no compiler"))
+    ladder(monkeypatch, coverage=skip_step("there is no compiler"))
     with pytest.raises(VerificationError, match="there is no compiler"):
         take_steps(root, [SWAPPED], tmp_path / "results.jsonl")
 

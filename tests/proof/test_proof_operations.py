@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.codebases.known import named
+from portkit.codebases.registry import find_codebase
 from portkit.errors import VerificationError
-from portkit.profile.profile import load_codebase
-from portkit.proof import operations
-from portkit.proof.mutation import Mutant
-from portkit.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, write_crate
+from portkit.profiles.profile import load_codebase
 from portkit.verify.settings import load_settings
+from tools.proof import operations
+from tools.proof.mutation import Mutant
+from tools.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, write_crate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CANDLE = named("candle")
+CANDLE = find_codebase("candle")
 SETTINGS = load_settings(load_codebase(CANDLE))
 
 MUTANTS = (

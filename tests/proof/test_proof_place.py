@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.crosscheck.place import CRATE, placed
 from portkit.errors import DiskError
+from portkit.numerics.program_crate import CRATE, place_program
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_the_crate_lies_beside_a_link_to_the_tree(root: Path, tmp_path: Path) -> None:
-    crate = placed(root, "candle", tmp_path / "base")
+    crate = place_program(root, "candle", tmp_path / "base")
     assert (crate / "../candle").resolve() == root
     assert files(crate) == files(shipped(CRATE)) | {"Cargo.lock"}
     assert (crate / "Cargo.lock").read_text(encoding="utf-8") == "version = 4\n"
@@ -35,13 +35,13 @@ def test_the_crate_lies_beside_a_link_to_the_tree(root: Path, tmp_path: Path) ->
 
 
 def test_what_stands_is_left_alone(root: Path, tmp_path: Path) -> None:
-    crate = placed(root, "candle", tmp_path / "base")
+    crate = place_program(root, "candle", tmp_path / "base")
     (crate / "Cargo.lock").write_text("of cargo\n", encoding="utf-8")
     (crate / "target").mkdir()
     (crate / "target" / "made").touch()
     (crate / "src" / "old.rs").touch()
     before = (crate / "src" / "main.rs").stat().st_mtime_ns
-    assert placed(root, "candle", tmp_path / "base") == crate
+    assert place_program(root, "candle", tmp_path / "base") == crate
     assert (crate / "src" / "main.rs").stat().st_mtime_ns == before
     assert (crate / "Cargo.lock").read_text(encoding="utf-8") == "of cargo\n"
     assert (crate / "target" / "made").exists()
@@ -49,21 +49,23 @@ def test_what_stands_is_left_alone(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_new_lock_file_of_the_tree_is_taken_over(root: Path, tmp_path: Path) -> None:
-    crate = placed(root, "candle", tmp_path / "base")
+    crate = place_program(root, "candle", tmp_path / "base")
     (crate / "Cargo.lock").write_text("of cargo\n", encoding="utf-8")
     (root / "Cargo.lock").write_text("version = 5\n", encoding="utf-8")
-    placed(root, "candle", tmp_path / "base")
+    place_program(root, "candle", tmp_path / "base")
     assert (crate / "Cargo.lock").read_text(encoding="utf-8") == "version = 5\n"
 
 
 def test_trees_do_not_share_a_place(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    assert placed(root, "candle", tmp_path / "base") != placed(other, "candle", tmp_path / "base")
+    assert place_program(root, "candle", tmp_path / "base") != place_program(
+        other, "candle", tmp_path / "base"
+    )
 
 
 def test_a_place_that_cannot_be_written_is_told(root: Path, tmp_path: Path) -> None:
     base = tmp_path / "base"
     base.touch()
     with pytest.raises(DiskError, match="make room"):
-        placed(root, "candle", base)
+        place_program(root, "candle", base)

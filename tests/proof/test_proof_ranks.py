@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portkit.proof.ranks import Case, Run, page, parse
+from tools.proof.ranks import Case, Run, page, parse
 
 PRINTED = """
 running 1 test

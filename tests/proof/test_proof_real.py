@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from codebase_support import CANDLE
 
-from portkit.crosscheck.place import placed
+from portkit.engine.plan import build_plan
+from portkit.engine.session import scan_tree
 from portkit.fetch import fetch
-from portkit.profile.settings import NAME
-from portkit.proof import operations
-from portkit.proof.mutation import load_mutants, seeded
-from portkit.scan.plan import plan
-from portkit.scan.session import scan_tree
-from portkit.write.transaction import write
+from portkit.numerics.program_crate import place_program
+from portkit.profiles.settings import NAME
+from portkit.transaction.transaction import write_plan
+from tools.proof import operations
+from tools.proof.mutation import load_mutants, seeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def made(folder: Path, said: str = "") -> Path:
     root = folder / "candle"
     fetch("candle@0.11.1", root)
     (root / NAME).write_text(said, encoding="utf-8")
-    write(root, plan(scan_tree(root)).changes)
+    write_plan(root, build_plan(scan_tree(root)).changes)
     return root
 
 
@@ -56,7 +56,7 @@ def test_every_operation_is_as_it_should_be(job: Path, tmp_path: Path) -> None:
     report = tmp_path / "crosscheck.md"
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "portkit.proof", "crosscheck", str(job)),
+            *(sys.executable, "-m", "tools.proof", "crosscheck", str(job)),
             *("--wave", "32,64", "--cases", "24", "--report", str(report)),
         ],
         capture_output=True,
@@ -71,7 +71,7 @@ def test_every_operation_is_as_it_should_be(job: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_program_s_own_arithmetic(job: Path) -> None:
     """Its unit tests, which need a candle to compile with and no device."""
-    crate = placed(job, "candle")
+    crate = place_program(job, "candle")
     done = subprocess.run(
         ["cargo", "test"],
         cwd=crate,

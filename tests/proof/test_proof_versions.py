@@ -11,9 +11,9 @@ import pytest
 from codebase_support import CANDLE
 
 from portkit.errors import ToolError
-from portkit.proof.versions.answers import QUESTIONS, Answer, Answers, page, proven
-from portkit.proof.versions.asked import GATINGS, Typed, load_crates, typed
-from portkit.proof.versions.trees import (
+from tools.proof.versions.answers import QUESTIONS, Answer, Answers, page, proven
+from tools.proof.versions.asked import GATINGS, Typed, load_crates, typed
+from tools.proof.versions.trees import (
     Commit,
     checked_out,
     digest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portkit.proof.versions.asked import Typed, fails_as_before
+from tools.proof.versions.asked import Typed, fails_as_before
 
 OWN = "error[E0308]: mismatched types (core/src/cuda.rs:404:13)"
 

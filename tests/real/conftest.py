@@ -13,18 +13,18 @@ from kept_trees import keep
 from port_of_candle import PRODUCTS, scan_tree
 
 from portkit.cache import cache_folder
-from portkit.codebases.known import named
+from portkit.codebases.registry import find_codebase
+from portkit.engine.plan import build_plan
 from portkit.fetch import fetch
-from portkit.profile.profile import load_codebase
-from portkit.scan.plan import plan
+from portkit.profiles.profile import load_codebase
+from portkit.transaction.transaction import write_plan
 from portkit.verify.settings import load_settings
-from portkit.write.transaction import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,9 @@ def _products(group: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARGO_TARGET_DIR", str(cache_folder() / "target" / f"tests-{name}"))
         patch.setenv("CARGO_INCREMENTAL", "0")
-        for name, value in load_settings(load_codebase(named("candle"))).environment.items():
+        for name, value in load_settings(
+            load_codebase(find_codebase("candle"))
+        ).environment.items():
             patch.setenv(name, value)
         yield
 
@@ -121,7 +123,7 @@ def _ported(
         place = folder / f"{version}-{gating}-{kernels}"
         if not place.exists():
             shutil.copytree(pristine(version), place)
-            write(place, plan(scan_tree(place, gating, kernels)).changes)
+            write_plan(place, build_plan(scan_tree(place, gating, kernels)).changes)
         return place
 
     return get

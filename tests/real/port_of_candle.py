@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from codebase_support import CANDLE
 
-from portkit.copying.kernels import formed
-from portkit.profile.profile import load_codebase, load_vendor
-from portkit.profile.settings import Settings
-from portkit.scan.scan import Scan, scan
-from portkit.tree.workspace import load
+from portkit.engine.scan import Scan, scan_workspace
+from portkit.port.kernel_form import choose_kernel_form
+from portkit.profiles.profile import load_codebase, load_vendor
+from portkit.profiles.settings import Settings
+from portkit.workspace.cargo_workspace import load_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,5 +28,7 @@ VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
 def scan_tree(root: Path, gating: str = "dummy", kernels: str = "shared") -> Scan:
     """Scan a candle tree with candle's profile, to be ported with kernels in one of two forms."""
     codebase = load_codebase(CANDLE)
-    codebase = formed(codebase, Settings(kernels=kernels), load(root))
-    return scan(load(root), load_vendor("rocm", codebase), codebase, gating=gating)
+    codebase = choose_kernel_form(codebase, Settings(kernels=kernels), load_workspace(root))
+    return scan_workspace(
+        load_workspace(root), load_vendor("rocm", codebase), codebase, gating=gating
+    )

@@ -17,14 +17,14 @@ from cuda_installation import ROOT, without_gpu
 from port_of_candle import PRODUCTS
 
 from portkit.cache import cache_folder
-from portkit.codebases.known import named
-from portkit.crosscheck.place import placed
+from portkit.codebases.registry import find_codebase
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
-from portkit.profile.profile import load_codebase
-from portkit.proof.versions.asked import WITHOUT_OPENSSL
-from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+from portkit.numerics.program_crate import place_program
+from portkit.profiles.profile import load_codebase
+from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
 from portkit.verify.settings import load_settings
+from tools.proof.versions.asked import WITHOUT_OPENSSL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,12 +84,12 @@ def both(cuda: dict[str, str]) -> dict[str, str]:
         find_cxx()
     except NoCompilerError as error:
         pytest.skip(str(error))
-    settings = load_settings(load_codebase(named("candle")))
+    settings = load_settings(load_codebase(find_codebase("candle")))
     base = environment() | cuda
     device = build_toolkit().environment(arch=ARCH_OF_WAVE[32], base=base)
     return {
         **device,
-        **for_cpu_device(settings, ARCH_OF_WAVE.values()),
+        **set_build_environment(settings, ARCH_OF_WAVE.values()),
         "CARGO_TARGET_DIR": str(cache_folder() / "target" / "vendors"),
     }
 
@@ -168,7 +168,7 @@ def test_rocm_computes_in_a_program_with_cuda_that_finds_no_gpu(
     ported: Callable[[str], Path], tmp_path: Path, wave: int
 ) -> None:
     tree = ported(VERSION)
-    crate = placed(tree, "candle", tmp_path, VENDORS)
+    crate = place_program(tree, "candle", tmp_path, VENDORS)
     printed = run(tree, crate, "alone", PORTKIT_DEVICE_ARCH=ARCH_OF_WAVE[wave])
     assert printed.count("computes what it should") == 2
     assert "CUDA_ERROR_NO_DEVICE" in printed

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 pytestmark = pytest.mark.real
 

@@ -17,7 +17,7 @@ import pytest
 from port_of_candle import TYPES, VERSIONS
 from turns import by_turn, turn
 
-from portkit.proof.versions.asked import WITHOUT_OPENSSL
+from tools.proof.versions.asked import WITHOUT_OPENSSL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,17 +14,21 @@ from proven import port_inputs
 from turns import by_turn
 from verify_support import make_tree
 
-from portkit.crosscheck.known import load_table
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.verify.crosscheck import compare, known, outcome
-from portkit.verify.device_choice import Chosen, chosen
-from portkit.verify.ladder import Verdict
-from portkit.verify.testing import built
+from portkit.numerics.known_differences import load_table
+from portkit.verify.crosscheck import (
+    compare_on_device,
+    find_operations_directory,
+    judge_comparisons,
+)
+from portkit.verify.device_choice import ChosenDevice, choose_device
+from portkit.verify.step_runner import Verdict
+from portkit.verify.test_binaries import build_binaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 
@@ -34,14 +38,14 @@ WITHOUT = "computed without it"
 """What is said where MIOpen does not compute a convolution."""
 
 
-def on_the_cpu_device(root: Path) -> tuple[Tree, Chosen]:
+def on_the_cpu_device(root: Path) -> tuple[PortedTree, ChosenDevice]:
     try:
         find_cxx()
     except NoCompilerError as error:
         pytest.skip(str(error))
     tree = make_tree(root, print, device="cpu", waves=(32, 64), packages=("candle-core",))
-    device = chosen(tree)
-    assert isinstance(device, Chosen)
+    device = choose_device(tree)
+    assert isinstance(device, ChosenDevice)
     return tree, device
 
 
@@ -52,7 +56,7 @@ def test_its_tests_pass_by_miopen_and_where_a_call_of_it_fails(
     unless_proven(*port_inputs(ported("0.11.1")), Path(__file__))
     tree, device = on_the_cpu_device(ported("0.11.1"))
     arguments = ("--test", "conv_tests", "--features", FEATURES, *tree.packages)
-    (program,) = built(tree, *arguments, environment=device.environment)
+    (program,) = build_binaries(tree, *arguments, environment=device.environment)
 
     def run(environment: dict[str, str]) -> str:
         done = subprocess.run(
@@ -83,8 +87,10 @@ def test_its_tests_pass_by_miopen_and_where_a_call_of_it_fails(
 @pytest.mark.slow
 def test_its_convolutions_are_what_arithmetic_gives(ported: Callable[[str], Path]) -> None:
     tree, device = on_the_cpu_device(ported("0.11.1"))
-    own = known(tree)
+    own = find_operations_directory(tree)
     assert own is not None
-    runs = compare(tree, device, load_table(own), cases=12, only="conv", features=("miopen",))
-    found = outcome(device, runs, whole=False)
+    runs = compare_on_device(
+        tree, device, load_table(own), cases=12, only="conv", features=("miopen",)
+    )
+    found = judge_comparisons(device, runs, whole=False)
     assert found.verdict is Verdict.PASSED, "\n".join(found.evidence)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cli_support import invoke
 
-from portkit.profile.settings import NAME
+from portkit.profiles.settings import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable

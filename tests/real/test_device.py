@@ -13,12 +13,12 @@ from verify_support import make_tree
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.verify.device import DEVICE
-from portkit.verify.ladder import Verdict
+from portkit.verify.step_runner import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.verify.ladder import Outcome
+    from portkit.verify.step_runner import Outcome
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 

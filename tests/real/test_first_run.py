@@ -13,7 +13,7 @@ from cli_support import commit, environment
 
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.trial.document import read_trial
+from portkit.selftest.document import read_trial
 
 pytestmark = pytest.mark.real
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from gating_support import differing
 
-from portkit.scan.plan import plan
+from portkit.engine.plan import build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 pytestmark = pytest.mark.real
 
@@ -22,6 +22,6 @@ def test_the_ports_of_candle_differ_in_attributes_alone(
 ) -> None:
     ports = []
     for gating in ("dummy", "cfg"):
-        changes = plan(scanned("0.11.1", gating), rustfmt=False).changes
+        changes = build_plan(scanned("0.11.1", gating), rustfmt=False).changes
         ports.append({change.path: change.after for change in changes})
     assert differing(*ports) == []

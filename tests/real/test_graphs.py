@@ -13,8 +13,8 @@ from turns import by_turn
 from verify_support import make_tree
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.verify.crosscheck import build
-from portkit.verify.device_choice import Chosen, chosen
+from portkit.verify.crosscheck import build_program
+from portkit.verify.device_choice import ChosenDevice, choose_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,9 +46,9 @@ def test_what_a_graph_gives_is_what_the_operation_gives_at_once(
     except NoCompilerError as error:
         pytest.skip(str(error))
     tree = make_tree(ported("0.11.1"), print, device="cpu", waves=(32, 64))
-    device = chosen(tree)
-    assert isinstance(device, Chosen)
-    program = build(tree, device)
+    device = choose_device(tree)
+    assert isinstance(device, ChosenDevice)
+    program = build_program(tree, device)
     for run in device.runs:
         at_once, captured = (_said(program, on, run.environment) for on in ("rocm", "graph"))
         assert at_once.keys() == captured.keys()

@@ -21,11 +21,11 @@ from proven import bindings_inputs
 from turns import turn
 
 from portkit.cache import cache_folder
-from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
-from portkit.proof.bindings import OF_THE_ALLOCATOR
-from portkit.proof.ranks import parse
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
+from tools.proof.bindings import OF_THE_ALLOCATOR
+from tools.proof.ranks import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,7 +160,7 @@ SEEDS = range(1, 21)
 def test_its_tests_pass_whatever_is_done_that_hip_leaves_open(
     crate: Path, target: Path, arch: str
 ) -> None:
-    """The architecture whose turn it is has all seeds, `portkit.proof chaos` both."""
+    """The architecture whose turn it is has all seeds, `tools.proof chaos` both."""
     seeds = SEEDS if [arch] == turn(ARCHS, 1) else SEEDS[::4]
     made = programs(crate, target)
     device = build_toolkit().environment(arch=arch) | {"PORTKIT_DEVICE_COUNT": "3"}

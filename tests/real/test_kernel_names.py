@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import pytest
 from codebase_support import candle_kernels
 
-from portkit.hipify.crate import read_layout
-from portkit.hipify.symbols import symbols
+from portkit.hipify.kernels_crate import read_layout
+from portkit.hipify.symbols import read_symbols
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.hipify.crate import KernelsCrate, KernelsLayout
+    from portkit.hipify.kernels_crate import KernelsCrate, KernelsLayout
 
 pytestmark = pytest.mark.real
 
@@ -72,7 +72,7 @@ def test_the_port_has_the_names_that_nvcc_makes(
         for path in crate.paths
         if path.endswith((".hip", ".h"))
     }
-    found = symbols(files, [f"{name}.hip" for name in (*modules, *layout.launchers)])
+    found = read_symbols(files, [f"{name}.hip" for name in (*modules, *layout.launchers)])
     kernels = {(name, each) for name in modules for each in found[f"{name}.hip"].kernels}
     functions = {
         (name, each) for name in layout.launchers for each in found[f"{name}.hip"].functions

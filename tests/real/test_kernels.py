@@ -15,9 +15,9 @@ import pytest
 from codebase_support import CANDLE, candle_kernels
 from kernel_support import exported
 
-from portkit.hipify.code_object import kernels
+from portkit.hipify.code_object import read_kernels
 from portkit.hipify.hipcc import find_hipcc
-from portkit.verify.kernels import kernel_names, load_budgets, verify_kernels
+from portkit.verify.kernel_matrix import list_kernel_names, load_budgets, verify_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def test_candles_kernels_compile_within_their_budgets(crate: Path, arch: str) ->
     assert found.worse == ()
     assert len(found.cells) == len(sources)
     # Name by name what nvcc finds in the same sources.
-    names = kernel_names(found, arch)
+    names = list_kernel_names(found, arch)
     assert {module: names[module] for module in modules()} == modules()
     own = [use for cell in found.cells if cell.compiled.source == f"{OWN}.hip" for use in cell.uses]
     assert len(own) == OWN_KERNELS
@@ -190,5 +190,5 @@ def test_hiprtc_compiles_every_module_that_the_build_lacks(linked: Linked, tmp_p
     run(with_runtime(program), tmp_path, dict(os.environ))
     for module, names in modules().items():
         image = (tmp_path / f"{module}.hip").read_bytes()
-        assert {kernel.name for kernel in kernels(image)} == names, module
-    assert len(kernels((tmp_path / f"{OWN}.hip").read_bytes())) == OWN_KERNELS
+        assert {kernel.name for kernel in read_kernels(image)} == names, module
+    assert len(read_kernels((tmp_path / f"{OWN}.hip").read_bytes())) == OWN_KERNELS

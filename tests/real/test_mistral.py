@@ -16,7 +16,7 @@ import pytest
 from cli_support import commit, invoke
 from foreign_codebase import devices, fetched, needs, port_of, run
 
-from portkit.lang.source import Source
+from portkit.syntax.source_file import SourceFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +82,7 @@ def test_what_is_written_parses(mistral: Path, ported: Path) -> None:
         before = mistral / name
         data = path.read_bytes()
         if not before.exists() or before.read_bytes() != data:
-            assert not Source(name, data).tree.root_node.has_error, name
+            assert not SourceFile(name, data).tree.root_node.has_error, name
 
 
 def test_features_ask_for_those_of_candles_port_and_no_bindings_are_brought(ported: Path) -> None:

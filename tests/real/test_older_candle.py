@@ -15,9 +15,9 @@ import pytest
 from cli_support import invoke
 from port_of_candle import TYPES
 
-from portkit.codebases.known import named
+from portkit.codebases.registry import find_codebase
 from portkit.errors import UnsupportedVersionError
-from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
+from tools.proof.versions.asked import GATINGS, load_crates, port, typed
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 
@@ -55,7 +55,7 @@ def test_it_type_checks(pristine: Pristine, tmp_path: Path, version: str) -> Non
             if version.startswith("0.7."):
                 pin = ("cargo", "update", "--package", "half", "--precise", HALF)
                 subprocess.run(pin, cwd=tree, check=True)
-        found = typed(tree, features, target, load_crates(named("candle")))
+        found = typed(tree, features, target, load_crates(find_codebase("candle")))
         if found.libraries:
             pytest.skip(f"upstream's build script is linked with {', '.join(found.libraries)}")
         assert found.errors == ()

@@ -17,7 +17,7 @@ from port_of_candle import PRODUCTS
 
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.proof.operations import write_crate
+from tools.proof.operations import write_crate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

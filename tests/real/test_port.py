@@ -14,23 +14,23 @@ from codebase_support import CANDLE
 from msgspec.structs import replace
 from port_of_candle import VERSIONS, scan_tree
 
-from portkit.copying.merge import essence
-from portkit.lang.cfg import conditions_of
-from portkit.lang.source import Source, field_text, grouped
-from portkit.profile.profile import load_codebase, load_vendor
-from portkit.rules import SiteRule, rules
-from portkit.scan import session as job
-from portkit.scan.parity import unpaired
-from portkit.scan.plan import plan
-from portkit.scan.scan import scan
-from portkit.tree.finding import Applicability, Status, no_files
-from portkit.tree.workspace import load
-from portkit.write.transaction import write
+from portkit.engine import session as job
+from portkit.engine.parity import find_missing_counterparts
+from portkit.engine.plan import build_plan
+from portkit.engine.scan import scan_workspace
+from portkit.port.item_diff import count_words
+from portkit.profiles.profile import load_codebase, load_vendor
+from portkit.rules import SiteRule, list_rules
+from portkit.syntax.cfg import parse_conditions
+from portkit.syntax.source_file import SourceFile, field_text, group_attributes
+from portkit.transaction.transaction import write_plan
+from portkit.workspace.cargo_workspace import load_workspace
+from portkit.workspace.finding import Applicability, Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 pytestmark = pytest.mark.real
 
@@ -53,9 +53,9 @@ def test_a_second_apply_writes_nothing(
     ported: Callable[[str, str], Path], version: str, gating: str
 ) -> None:
     again = scan_tree(ported(version, gating), gating)
-    assert plan(again).changes == ()
+    assert build_plan(again).changes == ()
     assert again.unaccounted == ()
-    assert unpaired(again) == ()
+    assert find_missing_counterparts(again) == ()
 
 
 @EACH
@@ -113,15 +113,15 @@ def test_ten_places_taken_out_by_hand_come_back_and_nothing_else(
     assert removed == 10
     todo = [f for f in scan_tree(place).findings if f.status is Status.TODO]
     assert len(todo) == 10, [(f.code, f.path, f.symbol) for f in todo]
-    write(place, plan(scan_tree(place)).changes)
+    write_plan(place, build_plan(scan_tree(place)).changes)
     for file, data in before.items():
         # The order of neighbours and the layout may differ; what stands in the file may not.
         if file.read_bytes() != data:
-            assert essence(file.read_text(encoding="utf-8")) == essence(data.decode()), file
+            assert count_words(file.read_text(encoding="utf-8")) == count_words(data.decode()), file
 
 
 @pytest.mark.parametrize(
-    "rule", [r for r in rules() if isinstance(r, SiteRule)], ids=lambda rule: rule.name
+    "rule", [r for r in list_rules() if isinstance(r, SiteRule)], ids=lambda rule: rule.name
 )
 def test_leaving_one_rule_out_is_noticed(
     rule: SiteRule, pristine: Callable[[str], Path], scanned: Callable[[str], Scan], tmp_path: Path
@@ -133,15 +133,17 @@ def test_leaving_one_rule_out_is_noticed(
         assert any(each.is_dir() for each in (RULES / rule.name).iterdir())
         return
     codebase = load_codebase(CANDLE)
-    rest = [r for r in rules() if r is not rule]
+    rest = [r for r in list_rules() if r is not rule]
     vendor = load_vendor("rocm", codebase)
-    without = scan(complete.job.workspace, vendor, codebase, chosen=rest)
+    without = scan_workspace(complete.job.workspace, vendor, codebase, chosen=rest)
     if not without.unaccounted:
         # Nothing mentions what the rule adds: parity misses it in the port.
         place = tmp_path / "candle"
         shutil.copytree(pristine("0.11.1"), place)
-        write(place, plan(without).changes)
-        assert unpaired(scan(load(place), vendor, codebase, chosen=rest))
+        write_plan(place, build_plan(without).changes)
+        assert find_missing_counterparts(
+            scan_workspace(load_workspace(place), vendor, codebase, chosen=rest)
+        )
 
 
 @EACH
@@ -152,7 +154,7 @@ def test_what_is_written_parses(
     root = ported(version, gating)
     for file in sorted(root.rglob("*.rs")):
         if "rocm" in file.read_text(encoding="utf-8"):
-            source = Source(file.name, file.read_bytes())
+            source = SourceFile(file.name, file.read_bytes())
             assert not source.tree.root_node.has_error, file
 
 
@@ -298,7 +300,7 @@ def test_no_name_stands_twice_with_both_features_on(
     """What stands under either feature, and what both backends add to shared types, differs."""
     scanned = scan_tree(ported(version, gating), gating)
     macros: Counter[str] = Counter()
-    for path in scanned.job.learnt.mentions:
+    for path in scanned.job.tree_facts.mentions:
         source = scanned.job.workspace.sources[path]
         if not path.endswith(".rs") or scanned.job.codebase.kept(path):
             continue
@@ -306,26 +308,26 @@ def test_no_name_stands_twice_with_both_features_on(
         macros.update(name.decode() for name in exported)
         for names in conditional_names(source):
             assert names["cuda"].isdisjoint(names["rocm"]), path
-    for source_path, target in scanned.job.learnt.analogs.items():
+    for source_path, target in scanned.job.tree_facts.copied_files.items():
         one, other = (shared_names(scanned.job.workspace.sources[p]) for p in (source_path, target))
         assert one.isdisjoint(other), (source_path, one & other)
     assert [name for name, count in macros.items() if count > 1] == []
 
 
-def conditional_names(source: Source) -> Iterator[dict[str, set[str]]]:
+def conditional_names(source: SourceFile) -> Iterator[dict[str, set[str]]]:
     """Yield, for each container, the names of the functions under either feature alone."""
     pending = [source.tree.root_node]
     while pending:
         container = pending.pop()
         names: dict[str, set[str]] = {"cuda": set(), "rocm": set()}
-        for node, attributes in grouped(container):
+        for node, attributes in group_attributes(container):
             body = node.child_by_field_name("body")
             if node.type in ("impl_item", "mod_item", "trait_item") and body is not None:
                 pending.append(body)
             if node.type != "function_item":
                 continue
             for feature, other in (("cuda", "rocm"), ("rocm", "cuda")):
-                conditions = [cfg for _, cfg in conditions_of(attributes)]
+                conditions = [cfg for _, cfg in parse_conditions(attributes)]
                 if any(c.requires(feature) for c in conditions) and not any(
                     c.forbids(other) for c in conditions
                 ):
@@ -333,7 +335,7 @@ def conditional_names(source: Source) -> Iterator[dict[str, set[str]]]:
         yield names
 
 
-def shared_names(source: Source) -> set[tuple[str, str]]:
+def shared_names(source: SourceFile) -> set[tuple[str, str]]:
     """Return the methods that a file adds to types that are of neither backend."""
     found = set()
     for node in source.tree.root_node.named_children:
@@ -359,7 +361,7 @@ def test_a_scan_of_some_items_says_what_a_scan_of_whole_files_says(
     for tree in (pristine(version), ported(version, gating)):
         some = scan_tree(tree, gating)
         with monkeypatch.context() as patch:
-            patch.setattr("portkit.lang.outline.parts", lambda *_: None)
+            patch.setattr("portkit.syntax.partial_parse.find_needed_parts", lambda *_: None)
             whole = scan_tree(tree, gating)
         assert [replace(f, files=no_files) for f in some.findings] == [
             replace(f, files=no_files) for f in whole.findings

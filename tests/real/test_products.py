@@ -14,8 +14,8 @@ import pytest
 from facade_support import cargo
 from proven import bindings_inputs
 
-from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:

@@ -26,13 +26,13 @@ from verify_support import make_tree
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
-from portkit.proof import bindings
-from portkit.proof.mutation import SWITCH, Mutant, load_mutants, seeded
-from portkit.scan.plan import plan
-from portkit.scan.session import scan_tree
-from portkit.verify.device_choice import ARCH_OF_WAVE, cpu_device
-from portkit.verify.testing import built
-from portkit.write.transaction import write
+from portkit.engine.plan import build_plan
+from portkit.engine.session import scan_tree
+from portkit.transaction.transaction import write_plan
+from portkit.verify.device_choice import ARCH_OF_WAVE, build_cpu_device
+from portkit.verify.test_binaries import build_binaries
+from tools.proof import bindings
+from tools.proof.mutation import SWITCH, Mutant, load_mutants, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -225,7 +225,7 @@ def programs(
             shutil.copytree(pristine(version), root)
             if LEFT_OUT[form]:
                 (root / "portkit.toml").write_text(LEFT_OUT[form])
-            write(root, plan(scan_tree(root)).changes)
+            write_plan(root, build_plan(scan_tree(root)).changes)
             for name in FILES:
                 shutil.copy(SOURCES / f"{name}.rs", root / "candle-core" / "tests")
             defects = mutants() if form is Form.WITHOUT else ()
@@ -256,13 +256,13 @@ def compiled(root: Path) -> Mapping[str, Path]:
     """Build the programs of a port for the CPU device."""
     tree = make_tree(root, device="cpu", packages=("candle-core",), waves=tuple(ARCH_OF_WAVE))
     wanted = [word for name in FILES for word in ("--test", name)]
-    found = built(
+    found = build_binaries(
         tree,
         *wanted,
         "--features",
         tree.feature,
         *tree.packages,
-        environment=cpu_device(tree).environment,
+        environment=build_cpu_device(tree).environment,
     )
     kept = {name: root.parent / name for name in FILES}
     for each in found:

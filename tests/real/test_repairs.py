@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from port_of_candle import VERSIONS
 
-from portkit.profile.settings import Settings
+from portkit.profiles.settings import Settings
 from portkit.rules.idle_entry import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
 pytestmark = pytest.mark.real
 

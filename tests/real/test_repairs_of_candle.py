@@ -16,14 +16,14 @@ from series_support import author
 from test_upstream import PAGES
 from turns import by_turn
 
-from portkit.repairs.message import message
-from portkit.repairs.repairs import State, repairs
-from portkit.scan.session import scan_tree
+from portkit.engine.session import scan_tree
+from portkit.repairs.commit_message import format_message
+from portkit.repairs.defect_repairs import RepairState, build_repairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.repairs.repairs import Repair
+    from portkit.repairs.defect_repairs import Repair
 
 pytestmark = pytest.mark.real
 
@@ -52,25 +52,29 @@ def mended(
 
 
 def due(root: Path) -> list[Repair]:
-    return [each for each in repairs(scan_tree(root)) if each.state is State.TO_WRITE]
+    return [each for each in build_repairs(scan_tree(root)) if each.state is RepairState.TO_WRITE]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_page_says_is_wrong_is_mended_and_nothing_else(
     pristine: Callable[[str], Path], version: str
 ) -> None:
-    made = repairs(scan_tree(pristine(version)))
+    made = build_repairs(scan_tree(pristine(version)))
     assert sorted(each.name for each in made) == [page.name for page in PAGES]
-    written = {each.name for each in made if each.state is State.TO_WRITE}
+    written = {each.name for each in made if each.state is RepairState.TO_WRITE}
     assert written == {page.name for page in PAGES if version in page.wrong} - WITHOUT
-    assert {each.state for each in made} <= {State.TO_WRITE, State.ABSENT, State.WITHOUT}
+    assert {each.state for each in made} <= {
+        RepairState.TO_WRITE,
+        RepairState.ABSENT,
+        RepairState.WITHOUT,
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_can_be_sent_alone(pristine: Callable[[str], Path], version: str) -> None:
     scan = scan_tree(pristine(version))
-    for repair in repairs(scan):
-        (alone,) = repairs(scan, [repair.name])
+    for repair in build_repairs(scan):
+        (alone,) = build_repairs(scan, [repair.name])
         assert (alone.state, alone.test) == (repair.state, repair.test), repair.name
         assert [c.path for c in alone.changes] == [c.path for c in repair.changes]
 
@@ -79,7 +83,7 @@ def test_each_can_be_sent_alone(pristine: Callable[[str], Path], version: str) -
 def test_nothing_that_is_sent_speaks_of_rocm(pristine: Callable[[str], Path], version: str) -> None:
     speaks = re.compile(r"rocm|\bhip|portkit|\bAMD\b|the port\b", re.IGNORECASE)
     for repair in due(pristine(version)):
-        assert not speaks.search(message(repair)), repair.name
+        assert not speaks.search(format_message(repair)), repair.name
         for change in repair.changes:
             before = set((change.before or b"").decode(errors="replace").splitlines())
             after = change.after.decode(errors="replace").splitlines()

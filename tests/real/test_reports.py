@@ -13,10 +13,10 @@ from codebase_support import CANDLE
 from port_of_candle import VERSIONS
 from report_support import TITLES
 
+from portkit.engine.rule_pages import list_all_pages
 from portkit.report.model import ReportedSite
-from portkit.report.phases import phase_of, phases
-from portkit.scan.codes import every_page
-from portkit.tree.finding import Applicability, Status
+from portkit.report.phases import find_phase, load_phases
+from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ def test_no_line_of_upstream_is_in_a_report(
             text = place.read_text().split("\n")[site["line"] - 1 : site["end_line"]]
             lines |= {line.strip() for line in text if len(line.strip()) > 45}
     # What a rule's own page shows as an example is ours, even where candle writes the same call.
-    examples = "\n".join(page.text for page in every_page())
+    examples = "\n".join(page.text for page in list_all_pages())
     lines = {line for line in lines if line not in examples}
     assert len(lines) > 300
     for form in FORMS:
@@ -154,11 +154,11 @@ def test_the_figures_of_every_form_are_the_document_s(
 def test_each_place_has_a_phase_that_suits_its_crate(
     made: Callable[[str], Made], version: str
 ) -> None:
-    order, seen = phases(CANDLE), set()
+    order, seen = load_phases(CANDLE), set()
     for found in json.loads(made(version)["json"])["sites"]:
         state = Applicability(found.pop("applicability")), Status(found.pop("status"))
         site = ReportedSite(**found, applicability=state[0], status=state[1])
-        phase = phase_of(site, order)
+        phase = find_phase(site, order)
         assert phase is not None
         seen.add(phase.title)
         if site.path.startswith("candle-core/src/"):

@@ -21,7 +21,7 @@ from portkit.cache import cache_folder
 from portkit.codebases.directory import Directory
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.hipify.hipcc import find_hipcc
-from portkit.profile.profile import load_codebase
+from portkit.profiles.profile import load_codebase
 
 pytestmark = pytest.mark.real
 

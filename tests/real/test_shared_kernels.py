@@ -12,9 +12,9 @@ import pytest
 from codebase_support import candle_kernels
 from proven import ROOT
 
-from portkit.hipify.crate import read_layout
-from portkit.hipify.hipcc import FLAGS, compiler_version, find_hipcc
-from portkit.verify.hip_folder import hip_folder, hip_sources
+from portkit.hipify.hipcc import FLAGS, find_hipcc, read_compiler_version
+from portkit.hipify.kernels_crate import read_layout
+from portkit.verify.hip_sources import list_hip_sources, open_hip_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,17 +90,17 @@ def test_the_compiler_makes_the_same_of_both(
     cuda = pristine(version) / "candle-kernels"
     translated = emitted(cuda, version, tmp_path / "translated", "")
     shared = emitted(cuda, version, tmp_path / "shared", "../candle-kernels")
-    tools = [ROOT / "portkit" / name for name in ("hipify", "verify/hip_folder.py")]
-    unless_proven(compiler_version(find_hipcc()), cuda, tmp_path, *tools, Path(__file__))
-    every = hip_sources(shared, cuda)
-    assert every == hip_sources(translated)
+    tools = [ROOT / "portkit" / name for name in ("hipify", "verify/hip_sources.py")]
+    unless_proven(read_compiler_version(find_hipcc()), cuda, tmp_path, *tools, Path(__file__))
+    every = list_hip_sources(shared, cuda)
+    assert every == list_hip_sources(translated)
     assert len(every) > PARTS
     sources = [*every[part::PARTS]]
     # The others have no side of the host.
     linked = {*read_layout(contents(cuda)).launchers, "launchers"}
     launchers = [source for source in sources if source.removesuffix(".hip") in linked]
     device, host = (*IR, f"--offload-arch={arch}"), ASSEMBLY
-    with hip_folder(shared, cuda) as folder:
+    with open_hip_folder(shared, cuda) as folder:
         of_cuda = code(folder, sources, *device), code(folder, launchers, *host)
     own = translated / "src"
     assert of_cuda == (code(own, sources, *device), code(own, launchers, *host))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from portkit.lang.source import Source
+from portkit.engine.plan import build_plan
+from portkit.engine.scan import Scan, scan_workspace
 from portkit.rules.added_file import CODE as ADDED
-from portkit.scan.plan import plan
-from portkit.scan.scan import Scan, scan
-from portkit.tree.finding import Status
-from portkit.tree.workspace import Workspace
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,9 @@ def test_every_place_comes_back_as_it_was(
         out = set(places[at : at + TOGETHER])
         rest = tuple(f for i, f in enumerate(found.findings) if i not in out)
         half = applied(replace(found, findings=rest))
-        again = applied(scan(half, found.job.vendor, found.job.codebase, gating=gating)).sources
+        again = applied(
+            scan_workspace(half, found.job.vendor, found.job.codebase, gating=gating)
+        ).sources
         assert sorted(again) == sorted(whole)
         for path in whole:
             assert again[path].data.decode().split("\n") == whole[path].data.decode().split("\n")
@@ -51,6 +53,6 @@ def applied(scan: Scan) -> Workspace:
     """Return the tree that a scan would make, in memory and without rustfmt."""
     old = scan.job.workspace
     files = {path: source.data for path, source in old.sources.items()}
-    files |= {change.path: change.after for change in plan(scan, rustfmt=False).changes}
-    sources = {path: Source(path, data) for path, data in sorted(files.items())}
+    files |= {change.path: change.after for change in build_plan(scan, rustfmt=False).changes}
+    sources = {path: SourceFile(path, data) for path, data in sorted(files.items())}
     return Workspace(old.root, tomllib.loads(files["Cargo.toml"].decode()), sources, old.unread)

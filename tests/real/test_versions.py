@@ -14,10 +14,10 @@ import pytest
 from port_of_candle import TYPES
 from turns import turn
 
-from portkit.codebases.known import named
-from portkit.profile.proven import load_proven
-from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
-from portkit.proof.versions.trees import versions
+from portkit.codebases.registry import find_codebase
+from portkit.profiles.tested_versions import load_tested_versions
+from tools.proof.versions.asked import GATINGS, load_crates, port, typed
+from tools.proof.versions.trees import versions
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 
@@ -27,7 +27,7 @@ PUBLISHED = (
 )
 """The floor: these are asked also where the registry's index cannot be."""
 
-CRATES = load_crates(named("candle"))
+CRATES = load_crates(find_codebase("candle"))
 FEATURES = ((), ("rocm",))
 CASES = tuple(product(PUBLISHED, GATINGS, FEATURES))
 A_TURN = 1
@@ -101,7 +101,7 @@ def test_what_was_published_since_type_checks(port_of: Port) -> None:
 
 
 def test_what_is_proven_is_published() -> None:
-    proven = load_proven(named("candle"))
+    proven = load_tested_versions(find_codebase("candle"))
     assert proven is not None
     assert set(proven.versions) <= {*PUBLISHED, *since()}
 

@@ -13,16 +13,16 @@ from harness import Case, Run, lines, said
 from msgspec.structs import replace
 from tree_support import workspace_of
 
-from portkit.rules import rules
-from portkit.scan.plan import conflicts
-from portkit.tree.finding import Status, no_files
+from portkit.engine.plan import find_conflicts
+from portkit.rules import list_rules
+from portkit.workspace.finding import Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tree_support import Tree
 
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 APART: Final = (
     "there is no dummy backend with --gating cfg",
@@ -68,13 +68,13 @@ def check_syntax(run: Run) -> None:
 
 def check_disjoint_edits(run: Run) -> None:
     """No two findings edit the same bytes."""
-    assert conflicts(run.scan(run.before).findings) == []
+    assert find_conflicts(run.scan(run.before).findings) == []
 
 
 def check_order_of_rules(run: Run) -> None:
     """The order of the rules changes neither the port nor the findings."""
-    shuffled = random.Random(0).sample(rules(), len(rules()))
-    for chosen in (rules()[::-1], shuffled):
+    shuffled = random.Random(0).sample(list_rules(), len(list_rules()))
+    for chosen in (list_rules()[::-1], shuffled):
         assert run.job(run.before, chosen) == run.job(run.before)
         assert [_comparable(f) for f in run.scan(run.before, chosen).findings] == [
             _comparable(f) for f in run.scan(run.before).findings

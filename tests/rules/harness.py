@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from tree_support import MANIFEST, Tree, scan_of
 
-from portkit.rules import rules
-from portkit.scan.plan import plan
+from portkit.engine.plan import build_plan
+from portkit.rules import list_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from portkit.engine.scan import Scan
     from portkit.rules import Rule
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "rules"
 
@@ -111,7 +111,7 @@ class Run:
         """Return the ported tree without what one finding writes."""
         scan = self.scan(self.before)
         rest = replace(scan, findings=tuple(f for f in scan.findings if f is not finding))
-        changes = plan(rest, rustfmt=False).changes
+        changes = build_plan(rest, rustfmt=False).changes
         return {**self.before, **{change.path: change.after for change in changes}}
 
     @property
@@ -134,7 +134,7 @@ def _changed(
     run: Run, files: tuple[tuple[str, bytes], ...], chosen: tuple[Rule, ...] | None, rustfmt: bool
 ) -> Tree:
     """Return the files that the port of a tree writes."""
-    changes = plan(run.scan(dict(files), chosen), rustfmt=rustfmt).changes
+    changes = build_plan(run.scan(dict(files), chosen), rustfmt=rustfmt).changes
     return {change.path: change.after for change in changes}
 
 
@@ -163,7 +163,7 @@ def every_run() -> list[Run]:
 
 def said(run: Run, tree: str) -> list[dict[str, str]]:
     """Return what the case's rule says about one of the trees, in order."""
-    code = next(rule.code for rule in rules() if rule.name == run.case.rule)
+    code = next(rule.code for rule in list_rules() if rule.name == run.case.rule)
     scan = run.scan(run.after if tree == "after" else run.before)
     found = []
     for finding in (f for f in scan.findings if f.code == code):

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 from harness import FIXTURES, Case, Run, every_case, runs
 
-from portkit.rules import SiteRule, rules
-from portkit.scan.parity import unpaired
-from portkit.tree.finding import Applicability
+from portkit.engine.parity import find_missing_counterparts
+from portkit.rules import SiteRule, list_rules
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.scan.scan import Scan
+    from portkit.engine.scan import Scan
 
-EVERY = [rule.name for rule in rules()]
-AT_SITES = [rule for rule in rules() if isinstance(rule, SiteRule)]
+EVERY = [rule.name for rule in list_rules()]
+AT_SITES = [rule for rule in list_rules() if isinstance(rule, SiteRule)]
 # Rules that only say what is left alone, or what a template says instead.
 WRITES_NOTHING = {
     "assertion",
@@ -62,7 +62,7 @@ def test_names_of_cases_say_whether_they_change(rule: str) -> None:
 @pytest.mark.parametrize("left_out", AT_SITES, ids=lambda rule: rule.name)
 def test_leaving_it_out_is_reported(left_out: SiteRule) -> None:
     """Without a rule, coverage, parity or a finding for a person shows what it would have done."""
-    rest = [rule for rule in rules() if rule is not left_out]
+    rest = [rule for rule in list_rules() if rule is not left_out]
     lost = []
     for run in runs(left_out.name):
         ported = run.job(run.before, rest)
@@ -74,7 +74,7 @@ def test_leaving_it_out_is_reported(left_out: SiteRule) -> None:
 
 def _losses(scan: Scan) -> int:
     manual = [f for f in scan.findings if f.applicability is Applicability.MANUAL]
-    return len(scan.unaccounted) + len(unpaired(scan)) + len(manual)
+    return len(scan.unaccounted) + len(find_missing_counterparts(scan)) + len(manual)
 
 
 def test_rustfmt_leaves_every_tree_alone() -> None:

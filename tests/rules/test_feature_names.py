@@ -14,13 +14,13 @@ import pytest
 from harness import Run, every_run, lines
 from tree_support import Tree, scan_of
 
-from portkit.scan.parity import unpaired
+from portkit.engine.parity import find_missing_counterparts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from portkit.engine.scan import Scan
     from portkit.rules import Rule
-    from portkit.scan.scan import Scan
 
 NAMES = (
     ("nv.2", "a-d+"),  # of which nothing says the platform; TOML wants quotes
@@ -113,6 +113,6 @@ def renamed() -> list[Renamed]:
 def test_the_port_is_the_same_under_other_names(run: Renamed) -> None:
     assert lines(run.job(run.before, rustfmt=True)) == lines(run.after)
     assert lines(run.job(run.after)) == lines(run.after)
-    assert unpaired(run.scan(run.after)) == ()
+    assert find_missing_counterparts(run.scan(run.after)) == ()
     left = [f"{u.path}:{u.line}" for u in run.scan(run.before).unaccounted]
     assert left == run.case.settings.get("unaccounted", [])

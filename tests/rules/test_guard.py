@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 from tree_support import crate, scan_of
 
-from portkit.codebases.known import named
-from portkit.scan.plan import plan
+from portkit.codebases.registry import find_codebase
+from portkit.engine.plan import build_plan
 
-CANDLE = named("candle").root
+CANDLE = find_codebase("candle").root
 PROFILE = {
     "patch": [
         {
@@ -33,17 +33,17 @@ NEW = OLD.replace("scale", "mask: Option<&Tensor>, do_causal: bool, scale")
 )
 def test_it_reads_what_there_is(parameters: str, given: str) -> None:
     tree = crate(f"pub fn sdpa({parameters}) -> R {{\n    fused(q, k, v)\n}}\n")
-    (change,) = plan(scan_of(tree, PROFILE, root=CANDLE)).changes
+    (change,) = build_plan(scan_of(tree, PROFILE, root=CANDLE)).changes
     after = change.after.decode()
     assert "q.device().is_rocm()" in after
     assert f"RocmSdpa::new({given}, scale, softcapping).attend(q, k, v)" in after
     again = {**tree, "src/lib.rs": change.after}
-    assert plan(scan_of(again, PROFILE, root=CANDLE)).changes == ()
+    assert build_plan(scan_of(again, PROFILE, root=CANDLE)).changes == ()
 
 
 def test_what_it_calls_stands_behind_the_function() -> None:
     tree = crate(f"pub fn sdpa({NEW}) -> R {{\n    fused(q, k, v)\n}}\n\nfn last() {{}}\n")
-    (change,) = plan(scan_of(tree, PROFILE, root=CANDLE)).changes
+    (change,) = build_plan(scan_of(tree, PROFILE, root=CANDLE)).changes
     guard, items = change.after.decode().split("    fused(q, k, v)\n}\n")
     assert ".attend(q, k, v)" in guard
     assert items.startswith("\n/// Attention on ROCm")
@@ -51,5 +51,5 @@ def test_what_it_calls_stands_behind_the_function() -> None:
     assert not any(line != line.rstrip() for line in items.splitlines())
     # Where somebody took them away, they alone are written again.
     without = {**tree, "src/lib.rs": f"{guard}    fused(q, k, v)\n}}\n\nfn last() {{}}\n".encode()}
-    (change,) = plan(scan_of(without, PROFILE, root=CANDLE)).changes
+    (change,) = build_plan(scan_of(without, PROFILE, root=CANDLE)).changes
     assert change.after.decode() == f"{guard}    fused(q, k, v)\n}}\n{items}"

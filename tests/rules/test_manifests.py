@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 import pytest
 from harness import Case, Run, every_case
 
-from portkit.copying.additions import additions
+from portkit.port.new_files import list_added_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from portkit.site.context import Job
+    from portkit.context.port_job import PortJob
 
 CASES = [case for case in every_case() if any((case.folder / "before").rglob("Cargo.toml"))]
 
 
-def added(job: Job) -> dict[str, bytes]:
+def added(job: PortJob) -> dict[str, bytes]:
     """Return what stands for the crates that the port adds: their names and features."""
     found: dict[str, bytes] = {}
-    for addition in additions(job):
+    for addition in list_added_files(job):
         if (said := addition.manifest) is not None:
             features = "".join(f"{name} = []\n" for name in said["features"])
             version = said["package"]["version"] or "0.1.0"

@@ -1,6 +1,6 @@
 //! Collective operations of random values beside arithmetic in double precision: each operation, type and
 //! reduction, of two to eight ranks, in threads and in processes. Nothing else may be in this file: it
-//! starts itself once for each rank, and who runs it reads what is printed (`python -m portkit.proof ranks`).
+//! starts itself once for each rank, and who runs it reads what is printed (`python -m tools.proof ranks`).
 
 use half::{bf16, f16};
 use hiprc::driver::{DeviceRepr, HipContext, HipSlice, HipStream};

@@ -1,5 +1,5 @@
 //! Convolutions beside arithmetic in double precision, and what MIOpen does not compute. Who runs it
-//! may read what is printed (`python -m portkit.proof convolutions`).
+//! may read what is printed (`python -m tools.proof convolutions`).
 
 use half::{bf16, f16};
 use hiprc::driver::{DeviceRepr, HipContext, HipStream};

@@ -90,7 +90,7 @@ class _Reader:
 
     def _read_one(self, argument: str, rest: Iterator[str]) -> None:
         if argument in ("-o", "-x"):
-            value = _value(argument, rest)
+            value = _take_value(argument, rest)
             if argument == "-o":
                 self.output = value
             else:
@@ -100,9 +100,9 @@ class _Reader:
         elif argument in ("-c", "-E", "--genco") or argument.startswith("--offload-"):
             self.flags.add(argument)
         elif argument == "-Xclang":
-            self._read_for_clang(_value(argument, rest), rest)
+            self._read_for_clang(_take_value(argument, rest), rest)
         elif argument in ("-I", "-D", "-U", "-include", "-isystem", "-iquote"):
-            self.preprocessing += [argument, _value(argument, rest)]
+            self.preprocessing += [argument, _take_value(argument, rest)]
         elif argument.startswith(("-I", "-D", "-U", "-isystem", "-iquote")):
             self.preprocessing.append(argument)
         elif argument in _FOR_CXX or argument.startswith("-std="):
@@ -110,7 +110,7 @@ class _Reader:
         elif argument.startswith(("-l", "-L", "-Wl,", "-shared", "-pthread")):
             self.linking.append(argument)
         elif argument in _WITH_VALUE:
-            _value(argument, rest)
+            _take_value(argument, rest)
         elif argument.startswith(("-O", "-W", "-f", "-m", "-g", "-M", "--rocm-")):
             # How to optimize and what to warn of is for AMD's compiler.
             self.flags.add(argument)
@@ -123,9 +123,9 @@ class _Reader:
 
     def _read_for_clang(self, argument: str, rest: Iterator[str]) -> None:
         if argument == "-fcuda-include-gpubinary":
-            if _value(argument, rest) != "-Xclang":
+            if _take_value(argument, rest) != "-Xclang":
                 raise UsageError(f"{argument} lacks a file")
-            self.bundle = _value(argument, rest)
+            self.bundle = _take_value(argument, rest)
         elif argument.startswith("-fcuda"):
             raise UsageError(f"unknown argument: {argument}")
 
@@ -164,7 +164,7 @@ def read_arguments(arguments: Sequence[str]) -> Arguments:
     )
 
 
-def _value(option: str, rest: Iterator[str]) -> str:
+def _take_value(option: str, rest: Iterator[str]) -> str:
     value = next(rest, None)
     if value is None:
         raise UsageError(f"{option} lacks a value")

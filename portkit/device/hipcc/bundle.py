@@ -18,7 +18,7 @@ _DEVICE: Final = "hipv4-amdgcn-amd-amdhsa--"
 _ALIGN: Final = 4096
 
 
-def bundle(entries: Sequence[tuple[str, bytes]]) -> bytes:
+def pack_bundle(entries: Sequence[tuple[str, bytes]]) -> bytes:
     """Return a bundle.
 
     Args:
@@ -26,14 +26,14 @@ def bundle(entries: Sequence[tuple[str, bytes]]) -> bytes:
     """
     named = [(_HOST, b""), *((_DEVICE + arch, code) for arch, code in entries)]
     header = len(_MAGIC) + 8 + sum(24 + len(name) for name, _ in named)
-    offset = _aligned(header)
+    offset = _align(header)
     head = bytearray(_MAGIC + struct.pack("<Q", len(named)))
     body = bytearray()
     for name, code in named:
         head += struct.pack("<QQQ", offset + len(body), len(code), len(name)) + name.encode()
-        body += code.ljust(_aligned(len(code)), b"\0")
+        body += code.ljust(_align(len(code)), b"\0")
     return bytes(head.ljust(offset, b"\0") + body)
 
 
-def _aligned(size: int) -> int:
+def _align(size: int) -> int:
     return -(-size // _ALIGN) * _ALIGN

@@ -75,7 +75,7 @@ def find_cxx() -> Cxx:
         if program is None:
             continue
         found = True
-        cxx = Cxx((program, *command[1:]), _version(program))
+        cxx = Cxx((program, *command[1:]), _read_version(program))
         if _NEEDED in cxx.run(("-dM", "-E", "-x", "c++", os.devnull)).stdout:
             return cxx
     if named:
@@ -85,7 +85,7 @@ def find_cxx() -> Cxx:
     raise NoCompilerError(f"{what}: install g++ 12 or clang++ 15, or a newer one")
 
 
-def _version(program: str) -> str:
+def _read_version(program: str) -> str:
     run = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     return run.stdout.partition("\n")[0]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.source import SourceError, parts, split, without_extents
-from portkit.device.hipcc.words import BOUNDS, KERNEL
-from portkit.lang.cxx import joined
+from portkit.device.hipcc.keywords import BOUNDS, KERNEL
+from portkit.device.hipcc.source import SourceError, find_parts, split_tokens, strip_extents
+from portkit.syntax.cxx_tokens import join_tokens
 
 if TYPE_CHECKING:
     from portkit.device.hipcc.source import Source
@@ -70,25 +70,25 @@ def rewrite_kernels(source: Source, *, device: bool) -> bool:
 def _rewrite(source: Source, keyword: int, *, device: bool) -> tuple[int, bool]:
     """Rewrite the kernel whose keyword is at an index; return where to go on."""
     source.replace(keyword, keyword, '__attribute__((visibility("default")))' if device else "")
-    template, bounds = _before(source, keyword)
-    opening, more_bounds = _parameters(source, keyword + 1)
+    template, bounds = _read_prefix(source, keyword)
+    opening, more_bounds = _find_parameters(source, keyword + 1)
     bounds = more_bounds or bounds
     closing = source.closing(opening)
     body = closing + 1
     while source.at(body) in ("__attribute__", BOUNDS):
         if source.tokens[body] == BOUNDS:
-            bounds = _first_argument(source, body)
+            bounds = _read_first_bound(source, body)
             source.replace(body, source.closing(body + 1), "")
         body = source.closing(body + 1) + 1
     if source.at(body) != "{":
         return body, False
-    name, callee = _name(source, opening, template)
+    name, callee = _read_name(source, opening, template)
     parameters = _read_parameters(source, opening, closing)
     function = f"static_cast<void (*)({', '.join(p.text for p in parameters)})>(&{callee})"
     registration = (
         f' struct hipcpu_kernel_{name} {{ static const char *name() {{ return "{name}"; }} }};'
         f" (void)&::hipcpu::Registration<{function}, ({bounds or _DEFAULT_BOUNDS}),"
-        f" hipcpu_kernel_{name}, ::hipcpu::Instance<{', '.join(_as_types(template))}>>::entry;"
+        f" hipcpu_kernel_{name}, ::hipcpu::Instance<{', '.join(_render_types(template))}>>::entry;"
     )
     end = source.closing(body)
     if device:
@@ -103,7 +103,7 @@ def _rewrite(source: Source, keyword: int, *, device: bool) -> tuple[int, bool]:
     return end, True
 
 
-def _before(source: Source, keyword: int) -> tuple[list[list[str]], str]:
+def _read_prefix(source: Source, keyword: int) -> tuple[list[list[str]], str]:
     """Return the parameters of the template that a kernel is, and launch bounds before it."""
     bounds = ""
     index = keyword - 1
@@ -114,7 +114,7 @@ def _before(source: Source, keyword: int) -> tuple[list[list[str]], str]:
         elif token == ")":
             opening = source.opening(index)
             if source.at(opening - 1) == BOUNDS:
-                bounds = _first_argument(source, opening - 1)
+                bounds = _read_first_bound(source, opening - 1)
             elif source.at(opening - 1) != "__attribute__":
                 break
             index = opening - 2
@@ -125,16 +125,16 @@ def _before(source: Source, keyword: int) -> tuple[list[list[str]], str]:
     opening = source.opening_angle(index)
     if source.at(opening - 1) != "template":
         return [], bounds
-    return split(source.tokens[opening + 1 : index]), bounds
+    return split_tokens(source.tokens[opening + 1 : index]), bounds
 
 
-def _parameters(source: Source, index: int) -> tuple[int, str]:
+def _find_parameters(source: Source, index: int) -> tuple[int, str]:
     """Return where a kernel's parameters begin, and launch bounds on the way."""
     bounds = ""
     while index < len(source.tokens):
         token = source.tokens[index]
         if token == BOUNDS:
-            bounds = _first_argument(source, index)
+            bounds = _read_first_bound(source, index)
             source.replace(index, source.closing(index + 1), "")
             index = source.closing(index + 1)
         elif token in ("__attribute__", "alignas"):
@@ -147,70 +147,70 @@ def _parameters(source: Source, index: int) -> tuple[int, str]:
     raise SourceError(f"{source.place(index)}: __global__ is not followed by a function")
 
 
-def _name(source: Source, opening: int, template: list[list[str]]) -> tuple[str, str]:
+def _read_name(source: Source, opening: int, template: list[list[str]]) -> tuple[str, str]:
     """Return a kernel's name, and the expression for it with the arguments of its template."""
     last = opening - 1
     arguments = ""
     if source.at(last) == ">":  # an explicit specialization
         begin = source.opening_angle(last)
-        arguments = joined(source.tokens[begin : last + 1])
+        arguments = join_tokens(source.tokens[begin : last + 1])
         last = begin - 1
     elif template:
-        arguments = f"<{', '.join(_as_arguments(template))}>"
+        arguments = f"<{', '.join(_render_arguments(template))}>"
     first = last
     while source.at(first - 1) == "::" and source.at(first - 2).isidentifier():
         first -= 2
     if not source.at(last).isidentifier():
         raise SourceError(f"{source.place(last)}: a kernel without a name")
-    return source.tokens[last], joined(source.tokens[first : last + 1]) + arguments
+    return source.tokens[last], join_tokens(source.tokens[first : last + 1]) + arguments
 
 
-def _first_argument(source: Source, bounds: int) -> str:
-    parts = split(source.tokens[bounds + 2 : source.closing(bounds + 1)])
-    return joined(parts[0]) if parts else ""
+def _read_first_bound(source: Source, bounds: int) -> str:
+    parts = split_tokens(source.tokens[bounds + 2 : source.closing(bounds + 1)])
+    return join_tokens(parts[0]) if parts else ""
 
 
 def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parameter]:
     """Return a kernel's parameters; those without a name get one."""
     parameters: list[_Parameter] = []
-    for first, end in parts(source.tokens, opening + 1, closing):
+    for first, end in find_parts(source.tokens, opening + 1, closing):
         tokens = source.tokens[first:end]
         if tokens == ["void"]:
             continue
         if "=" in tokens:
             tokens = tokens[: tokens.index("=")]
-        name = _declared(tokens)
+        name = _read_declared_name(tokens)
         if not name:
             name = f"hipcpu_argument_{len(parameters)}"
             source.insert(first + len(tokens) - 1, f" {name}", after=True)
-        parameters.append(_Parameter(joined(tokens), name, "..." in tokens))
+        parameters.append(_Parameter(join_tokens(tokens), name, "..." in tokens))
     return parameters
 
 
-def _declared(tokens: list[str]) -> str:
+def _read_declared_name(tokens: list[str]) -> str:
     """Return the name that a declaration without initializer declares; empty for none."""
-    kept = without_extents(tokens)
+    kept = strip_extents(tokens)
     name = kept[-1] if kept else ""
     rest = [token for token in kept[:-1] if token not in ("const", "volatile")]
     return name if name.isidentifier() and name not in _TYPE_WORDS and rest else ""
 
 
-def _template_name(parameter: list[str]) -> tuple[str, bool]:
+def _read_template_name(parameter: list[str]) -> tuple[str, bool]:
     tokens = parameter[: parameter.index("=")] if "=" in parameter else parameter
     return tokens[-1], "..." in tokens
 
 
-def _as_arguments(template: list[list[str]]) -> list[str]:
+def _render_arguments(template: list[list[str]]) -> list[str]:
     """Return what stands in angle brackets to name the instance inside of itself."""
-    names = [_template_name(parameter) for parameter in template]
+    names = [_read_template_name(parameter) for parameter in template]
     return [name + ("..." if packed else "") for name, packed in names]
 
 
-def _as_types(template: list[list[str]]) -> list[str]:
+def _render_types(template: list[list[str]]) -> list[str]:
     """Return the same as types: a value as a class of it."""
     result = []
     for parameter in template:
-        name, packed = _template_name(parameter)
+        name, packed = _read_template_name(parameter)
         value = parameter[0] not in ("typename", "class")
         text = f"::hipcpu::Value<{name}>" if value else name
         result.append(text + ("..." if packed else ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.device.hipcc.source import SourceError
-from portkit.lang.cxx import OPENING, joined
+from portkit.syntax.cxx_tokens import OPENING, join_tokens
 
 if TYPE_CHECKING:
     from portkit.device.hipcc.source import Source
@@ -32,14 +32,14 @@ def _rewrite(source: Source, begin: int) -> None:
             raise SourceError(f"{source.place(begin)}: <<< without >>>")
     if source.at(end + 3) != "(":
         raise SourceError(f"{source.place(begin)}: a launch without arguments")
-    first = _callee(source, begin - 1)
-    configuration = joined(source.tokens[begin + 1 : end])
+    first = _find_callee_start(source, begin - 1)
+    configuration = join_tokens(source.tokens[begin + 1 : end])
     source.insert(first, f"(hipcpu_configure({configuration}), ")
     source.replace(begin, end + 2, "")
     source.insert(source.closing(end + 3), ")", after=True)
 
 
-def _callee(source: Source, last: int) -> int:
+def _find_callee_start(source: Source, last: int) -> int:
     """Return where the expression for a kernel begins whose last token is at an index."""
     index = last
     if source.at(index) == ")":

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.device.hipcc.archs import read_arch
 from portkit.device.hipcc.arguments import Mode, UsageError
-from portkit.device.hipcc.bundle import bundle
-from portkit.device.hipcc.rewrite import rewrite
+from portkit.device.hipcc.bundle import pack_bundle
+from portkit.device.hipcc.rewrite import rewrite_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +138,7 @@ class Passes:
                 made = Path(scratch) / arch.name
                 self._device(arguments, source, arch, made)
                 entries.append((arch.name, made.read_bytes()))
-        return bundle(entries)
+        return pack_bundle(entries)
 
     def _device(self, arguments: Arguments, source: str, arch: Arch, output: Path) -> None:
         macros = [f"-D{name}=1" for name in arch.macros]
@@ -162,7 +162,7 @@ class Passes:
         with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
             made = Path(scratch) / "device.o"
             self._compile(
-                rewrite(text, device=True).text + table,
+                rewrite_source(text, device=True).text + table,
                 made,
                 self.optimize,
                 *_ONE_CALL_EACH,
@@ -172,7 +172,7 @@ class Passes:
                 "-fvisibility=hidden",
                 "-ffunction-sections",
                 *(self._checks() if self.checked else ()),
-                *_standard(arguments),
+                *_choose_standard(arguments),
             )
             self._run(
                 "-shared",
@@ -189,12 +189,12 @@ class Passes:
     def _host(self, arguments: Arguments, source: str, binary: Path, output: Path) -> None:
         # What a header does without exceptions or without types at run time, macros decide.
         text = self._preprocessed(arguments, source, *arguments.compiling)
-        rewritten = rewrite(text, device=False)
+        rewritten = rewrite_source(text, device=False)
         text = rewritten.text
         if rewritten.kernels:
             if not binary.is_file():
                 raise UsageError(f"{binary}: no such bundle of code objects")
-            text += _embedded(binary)
+            text += _render_embedding(binary)
         self._compile(text, output, "-O1", "-fno-threadsafe-statics", *arguments.compiling)
 
     def _plain(self, arguments: Arguments, source: str, output: Path) -> None:
@@ -218,7 +218,7 @@ class Passes:
                 "-E",
                 "-x",
                 "c++",
-                *_standard(arguments),
+                *_choose_standard(arguments),
                 *self.cxx.machine,
                 *self._includes(),
                 *_HIP,
@@ -259,12 +259,12 @@ class Passes:
             raise CompileError
 
 
-def _standard(arguments: Arguments) -> list[str]:
+def _choose_standard(arguments: Arguments) -> list[str]:
     given = [option for option in arguments.compiling if option.startswith("-std=")]
     return given or ["-std=c++17"]
 
 
-def _embedded(binary: Path) -> str:
+def _render_embedding(binary: Path) -> str:
     """Return what ends a host source that has kernels: its bundle, as hipcc embeds it."""
     path = str(binary.resolve()).replace("\\", "\\\\").replace('"', '\\"')
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')

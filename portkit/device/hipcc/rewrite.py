@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portkit.device.hipcc.dialect import rewrite_dialect
+from portkit.device.hipcc.clang_dialect import rewrite_dialect
 from portkit.device.hipcc.kernels import rewrite_kernels
 from portkit.device.hipcc.launches import rewrite_launches
-from portkit.device.hipcc.shared import rewrite_shared
+from portkit.device.hipcc.shared_memory import rewrite_shared
 from portkit.device.hipcc.source import Source
 from portkit.device.hipcc.variables import rewrite_variables
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenSource:
     """A source in plain C++.
 
     Attributes:
@@ -25,7 +25,7 @@ class Rewritten:
     kernels: bool
 
 
-def rewrite(preprocessed: str, *, device: bool) -> Rewritten:
+def rewrite_source(preprocessed: str, *, device: bool) -> RewrittenSource:
     """Rewrite a preprocessed HIP source into C++ for one side.
 
     Raises:
@@ -37,4 +37,4 @@ def rewrite(preprocessed: str, *, device: bool) -> Rewritten:
     rewrite_shared(source)
     rewrite_launches(source)
     rewrite_dialect(source)
-    return Rewritten(source.edited(), kernels)
+    return RewrittenSource(source.edited(), kernels)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from portkit.lang.cxx import CLOSING, OPENING, cxx_tokens, match_brackets
+from portkit.syntax.cxx_tokens import CLOSING, OPENING, match_brackets, tokenize_cxx
 
 _MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
@@ -34,9 +34,9 @@ class Source:
     _partners: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        for begin, end in _own_parts(self.text):
+        for begin, end in _find_own_parts(self.text):
             line = begin  # up to where a pragma goes
-            for token in cxx_tokens(self.text, begin, end):
+            for token in tokenize_cxx(self.text, begin, end):
                 if token.kind == "directive":
                     line = self.text.find("\n", token.end, end)
                     line = end if line < 0 else line
@@ -124,12 +124,14 @@ class Source:
         return f"{marker[2]}:{line}"
 
 
-def split(tokens: list[str], separator: str = ",") -> list[list[str]]:
+def split_tokens(tokens: list[str], separator: str = ",") -> list[list[str]]:
     """Split tokens at the separators that are in no bracket, angle brackets included."""
-    return [tokens[first:end] for first, end in parts(tokens, 0, len(tokens), separator)]
+    return [tokens[first:end] for first, end in find_parts(tokens, 0, len(tokens), separator)]
 
 
-def parts(tokens: list[str], first: int, end: int, separator: str = ",") -> list[tuple[int, int]]:
+def find_parts(
+    tokens: list[str], first: int, end: int, separator: str = ","
+) -> list[tuple[int, int]]:
     """Return where the parts of ``tokens[first:end]`` between separators begin and end."""
     found: list[tuple[int, int]] = []
     depth = 0
@@ -146,7 +148,7 @@ def parts(tokens: list[str], first: int, end: int, separator: str = ",") -> list
     return [(b, e) for b, e in [*found, (begin, end)] if b < e]
 
 
-def without_extents(declaration: list[str]) -> list[str]:
+def strip_extents(declaration: list[str]) -> list[str]:
     """Return a declaration without the ``[…]`` at its end."""
     end = len(declaration)
     depth = 0
@@ -156,7 +158,7 @@ def without_extents(declaration: list[str]) -> list[str]:
     return declaration[:end]
 
 
-def _own_parts(text: str) -> list[tuple[int, int]]:
+def _find_own_parts(text: str) -> list[tuple[int, int]]:
     """Return the parts of a text that are not of system headers."""
     parts = []
     # A file is what it is when it is entered: later, the flag also stands at macros of system

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.words import DEVICE
+from portkit.device.hipcc.keywords import DEVICE
 
 if TYPE_CHECKING:
     from portkit.device.hipcc.source import Source

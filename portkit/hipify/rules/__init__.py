@@ -46,14 +46,14 @@ from portkit.hipify.rules import (
     warp_sync,
     warp_unmasked,
 )
-from portkit.lang.value import Value
+from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 
 class KernelRule(Value, frozen=True):
@@ -72,7 +72,7 @@ class KernelRule(Value, frozen=True):
     find: Callable[[KernelSource], Iterator[Finding]]
 
 
-def _rule(module: ModuleType) -> KernelRule:
+def _make_rule(module: ModuleType) -> KernelRule:
     return KernelRule(
         module.CODE, module.__name__.rpartition(".")[2], module.__doc__ or "", module.find
     )
@@ -81,7 +81,7 @@ def _rule(module: ModuleType) -> KernelRule:
 RULES: tuple[KernelRule, ...] = tuple(
     sorted(
         (
-            _rule(module)
+            _make_rule(module)
             for module in (
                 api_call,
                 api_name,

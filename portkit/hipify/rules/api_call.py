@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from portkit.hipify.rules._common import join_template_arguments, refused, rewritten
-from portkit.hipify.rules.kernel_attribute import cast_kernels
-from portkit.tree.finding import Edit
+from portkit.hipify.rules._findings import join_template_arguments, report_manual, report_rewrite
+from portkit.hipify.rules.kernel_attribute import report_kernel_arguments
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH118"
 
@@ -50,7 +50,7 @@ _KERNELS: Final = (
 )
 """Functions that take a kernel first; HIP's too, for text renamed before."""
 
-_INSTEAD: Final = (
+_REPLACEMENTS: Final = (
     "cudaGraphExecUpdate has three arguments here, and hipGraphExecUpdate takes four: pass a"
     " hipGraphNode_t * and a hipGraphExecUpdateResult * in place of the last"
 )
@@ -59,18 +59,20 @@ _INSTEAD: Final = (
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such call."""
     for name in _KERNELS:
-        yield from cast_kernels(source, CODE, name, 0)
+        yield from report_kernel_arguments(source, CODE, name, 0)
     for index, arguments, new in find_calls(source):
         last = arguments[-1].stop
         if new is None:
-            yield refused(source, CODE, index, last, construct="API call", message=_INSTEAD)
+            yield report_manual(
+                source, CODE, index, last, construct="API call", message=_REPLACEMENTS
+            )
             continue
         token, end = source.tokens[index], source.tokens[last].start
         edits = [Edit(token.start, token.end, new.hip)]
         if new.added:
             edits.append(Edit(end, end, new.added))
         message = f"{token.text} with {len(arguments)} arguments becomes {new.hip}"
-        yield rewritten(
+        yield report_rewrite(
             source, CODE, index, last, tuple(edits), construct="API call", message=message
         )
 

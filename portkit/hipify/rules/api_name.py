@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
 from portkit.hipify.rules import api_call
-from portkit.hipify.rules._common import renamed
+from portkit.hipify.rules._findings import report_rename
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH107"
 
@@ -39,4 +39,4 @@ def find(source: KernelSource) -> Iterator[Finding]:
         if mapping.hip and mapping.hip != name:
             for index in uses:
                 if index not in called:
-                    yield renamed(source, CODE, index, mapping.hip, f"{group} API")
+                    yield report_rename(source, CODE, index, mapping.hip, f"{group} API")

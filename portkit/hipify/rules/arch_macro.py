@@ -17,13 +17,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import renamed
+from portkit.hipify.rules._findings import report_rename
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH103"
 MACRO = "__CUDA_ARCH__"
@@ -31,6 +31,6 @@ MACRO = "__CUDA_ARCH__"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of the macro."""
-    new = api_table.corrections()[MACRO].hip
+    new = api_table.load_corrections()[MACRO].hip
     for index in source.names.get(MACRO, ()):
-        yield renamed(source, CODE, index, new, "architecture macro")
+        yield report_rename(source, CODE, index, new, "architecture macro")

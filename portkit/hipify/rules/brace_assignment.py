@@ -16,15 +16,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import MEMBER, rewritten
+from portkit.hipify.rules._findings import MEMBER, report_rewrite
 from portkit.hipify.scopes import STATEMENT
-from portkit.tree.finding import Edit
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH115"
 
@@ -46,14 +46,14 @@ def find(source: KernelSource) -> Iterator[Finding]:
     for index, text in enumerate(source.texts):
         if text != "=" or not (source.is_token(index + 1, "{") and source.is_token(index + 2, "}")):
             continue
-        name = _assigned(source, index)
-        kind = _type_of(source, name) if name is not None else ""
+        name = _read_assigned_name(source, index)
+        kind = _find_type(source, name) if name is not None else ""
         if name is None or kind not in _TYPES:
             continue
-        mapping = api_table.corrections().get(kind)
+        mapping = api_table.load_corrections().get(kind)
         written = mapping.hip if mapping and mapping.hip else kind
         brace = source.tokens[index + 1].start
-        yield rewritten(
+        yield report_rewrite(
             source,
             CODE,
             name,
@@ -64,7 +64,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         )
 
 
-def _assigned(source: KernelSource, index: int) -> int | None:
+def _read_assigned_name(source: KernelSource, index: int) -> int | None:
     """Return the name that an assignment at an index assigns to, if it is a variable or element.
 
     None where it is a declaration or a member.
@@ -82,10 +82,10 @@ def _assigned(source: KernelSource, index: int) -> int | None:
         return None
     if before.text in (";", "{", "}", ")", "else", "do") or before.kind == "directive":
         return at
-    return at if _ends_a_directive(source, at - 1) else None
+    return at if _is_directive_end(source, at - 1) else None
 
 
-def _ends_a_directive(source: KernelSource, index: int) -> bool:
+def _is_directive_end(source: KernelSource, index: int) -> bool:
     """Whether a token stands on a line of the preprocessor's, and is the last of it."""
     token = source.tokens[index]
     start = source.text.rfind("\n", 0, token.start) + 1
@@ -94,7 +94,7 @@ def _ends_a_directive(source: KernelSource, index: int) -> bool:
     return source.text[start:].lstrip().startswith("#") and end < following.start
 
 
-def _type_of(source: KernelSource, use: int) -> str:
+def _find_type(source: KernelSource, use: int) -> str:
     """Return the type in the declaration that a use of a variable sees; empty where it is not seen.
 
     It looks backwards through the blocks around the use, and the heads of those.
@@ -117,13 +117,13 @@ def _type_of(source: KernelSource, use: int) -> str:
         elif text == ";" and brackets <= 0:
             in_head = False
         elif text == name and (brackets <= 0 or in_head):
-            declared = _declared(source, index)
+            declared = _read_declared_type(source, index)
             if declared is not None:
                 return declared
     return ""
 
 
-def _declared(source: KernelSource, index: int) -> str | None:
+def _read_declared_type(source: KernelSource, index: int) -> str | None:
     """Return the type that stands before a name, None where the name is used.
 
     It is empty where a declaration of several names may begin with the type.
@@ -135,7 +135,7 @@ def _declared(source: KernelSource, index: int) -> str | None:
     if token.text == ",":
         return ""
     is_type = token.kind == "name" and token.text not in STATEMENT
-    if not is_type or (before == index - 1 and _ends_a_directive(source, before)):
+    if not is_type or (before == index - 1 and _is_directive_end(source, before)):
         return None
     begins = before == 0 or source.tokens[before - 1].text in _BEGINS
     # A product, ``y = a * x``, looks as a pointer does.

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.hipify.rules._common import refused, uses_on_cuda
-from portkit.tree.finding import Applicability
+from portkit.hipify.rules._findings import find_cuda_uses, report_manual
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH216"
 
@@ -43,7 +43,7 @@ _NAMES: Final = (
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each member, attribute and call."""
-    found = [index for name in _NAMES for index in uses_on_cuda(source, name)]
+    found = [index for name in _NAMES for index in find_cuda_uses(source, name)]
     variables = {
         source.texts[_skip_qualifiers(source, index + 1)]
         for name in _TYPES
@@ -61,7 +61,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
             f"{source.texts[index]}: HIP answers with the number of AMD's architecture. A"
             " comparison with NVIDIA's numbers decides something else. Decide by what is needed"
         )
-        finding = refused(
+        finding = report_manual(
             source, CODE, index, index, construct="compute capability", message=message
         )
         yield replace(finding, applicability=Applicability.REVIEW)

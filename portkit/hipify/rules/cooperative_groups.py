@@ -25,13 +25,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import MEMBER, is_own, kept, refused
+from portkit.hipify.rules._findings import (
+    MEMBER,
+    is_declared_in_source,
+    report_manual,
+    report_unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH206"
 
@@ -60,17 +65,18 @@ _GENERIC: Final = frozenset(
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of the namespace, by an alias as well, and for each grid."""
-    table = _names()
+    table = _load_names()
     specific = [
         index
         for name in (*table, *_GRID)
-        if name not in _GENERIC and not is_own(source, name, source.names.get(name, ()))
+        if name not in _GENERIC
+        and not is_declared_in_source(source, name, source.names.get(name, ()))
         for index in source.names.get(name, ())
     ]
     mentions = [*source.names.get(_NAMESPACE, ())]
     if not mentions and not specific:
         return
-    mentions += _by_alias(source, mentions)
+    mentions += _find_aliased(source, mentions)
     # An alias that a header declares is known by what only this namespace has.
     known = frozenset(mentions)
     qualifiers = {source.texts[i - 2] for i in specific if source.is_token(i - 1, "::")}
@@ -85,45 +91,49 @@ def find(source: KernelSource) -> Iterator[Finding]:
     grids = frozenset(index for name in _GRID for index in source.names.get(name, ()))
     # In one statement with the namespace, the grid is what there is to say.
     blocks = [index for index in mentions if index + 2 not in grids]
-    members = frozenset(_members(source))
-    plain = frozenset(_unqualified(source, table, uses_all=_uses_namespace(source, mentions)))
+    members = frozenset(_report_members(source))
+    plain = frozenset(
+        _find_unqualified(source, table, uses_all=_has_using_directive(source, mentions))
+    )
     for index in sorted((*blocks, *grids, *members, *plain)):
         if index in grids:
-            yield refused(source, CODE, index, index, construct=_CONSTRUCT, message=_WHOLE)
+            yield report_manual(source, CODE, index, index, construct=_CONSTRUCT, message=_WHOLE)
         elif index in members:
-            yield _of_name(source, index, index, f"thread_group::{source.tokens[index].text}")
+            yield _report_name(source, index, index, f"thread_group::{source.tokens[index].text}")
         elif index in plain:
-            yield _of_name(source, index, index, f"{_NAMESPACE}::{source.tokens[index].text}")
+            yield _report_name(source, index, index, f"{_NAMESPACE}::{source.tokens[index].text}")
         elif source.is_token(index + 1, "::"):
             name = source.tokens[index + 2].text if index + 2 < len(source.tokens) else ""
-            yield _of_name(source, index, index + 2, f"{_NAMESPACE}::{name}")
+            yield _report_name(source, index, index + 2, f"{_NAMESPACE}::{name}")
         else:
-            yield kept(source, CODE, index, index, construct=_CONSTRUCT, message=_SAME)
+            yield report_unchanged(source, CODE, index, index, construct=_CONSTRUCT, message=_SAME)
 
 
-def _names() -> dict[str, str]:
+def _load_names() -> dict[str, str]:
     """Return the names of the namespace in the table, and the kind of each."""
     return {
         mapping.cuda.rpartition("::")[2]: mapping.kind
-        for mapping in api_table.corrections().values()
+        for mapping in api_table.load_corrections().values()
         if mapping.cuda.startswith(f"{_NAMESPACE}::")
     }
 
 
-def _uses_namespace(source: KernelSource, mentions: Sequence[int]) -> bool:
+def _has_using_directive(source: KernelSource, mentions: Sequence[int]) -> bool:
     return any(
         source.is_token(index - 1, "namespace") and source.is_token(index - 2, "using")
         for index in mentions
     )
 
 
-def _unqualified(source: KernelSource, table: dict[str, str], *, uses_all: bool) -> Iterator[int]:
+def _find_unqualified(
+    source: KernelSource, table: dict[str, str], *, uses_all: bool
+) -> Iterator[int]:
     """Yield where a name of the namespace that differs in HIP is called or is a type."""
     for name, kind in table.items():
         uses = source.names.get(name, ())
         if kind == "group" or name in _GRID or (name in _GENERIC and not uses_all):
             continue
-        if not uses or is_own(source, name, uses):
+        if not uses or is_declared_in_source(source, name, uses):
             continue
         for index in uses:
             following = source.texts[index + 1] if index + 1 < len(source.texts) else ""
@@ -132,35 +142,35 @@ def _unqualified(source: KernelSource, table: dict[str, str], *, uses_all: bool)
                 yield index
 
 
-def _of_name(source: KernelSource, first: int, last: int, name: str) -> Finding:
+def _report_name(source: KernelSource, first: int, last: int, name: str) -> Finding:
     """Return the finding about a name of the namespace's, or a member of a group."""
-    known = api_table.corrections().get(name)
+    known = api_table.load_corrections().get(name)
     if known is None:
-        return refused(source, CODE, first, first, construct=_CONSTRUCT, message=_UNKNOWN)
+        return report_manual(source, CODE, first, first, construct=_CONSTRUCT, message=_UNKNOWN)
     short = name.rpartition("::")[2]
     note = f": {known.note}" if known.note else ""
     if known.kind == "group":
         message = f"{short}: {_SAME}{note}"
-        return kept(source, CODE, first, last, construct=_CONSTRUCT, message=message)
+        return report_unchanged(source, CODE, first, last, construct=_CONSTRUCT, message=message)
     if not known.hip:
         message = f"HIP has no {short}{note}"
     elif known.kind == "member" and known.hip != known.cuda:
         message = f"{short} is called {known.hip.rpartition('::')[2]} in HIP"
     else:
         message = f"{short}: {_SAME}{note}"
-    return refused(source, CODE, first, first, construct=_CONSTRUCT, message=message)
+    return report_manual(source, CODE, first, first, construct=_CONSTRUCT, message=message)
 
 
-def _members(source: KernelSource) -> Iterator[int]:
+def _report_members(source: KernelSource) -> Iterator[int]:
     """Yield where a member is called that HIP's groups lack, or have under another name."""
-    table = api_table.corrections().values()
+    table = api_table.load_corrections().values()
     names = [m.cuda.rpartition("::")[2] for m in table if m.kind == "member"]
     for index in (index for name in names for index in source.names.get(name, ())):
         if index and source.is_token(index - 1, ".") and source.is_token(index + 1, "("):
             yield index
 
 
-def _by_alias(source: KernelSource, mentions: Sequence[int]) -> Iterator[int]:
+def _find_aliased(source: KernelSource, mentions: Sequence[int]) -> Iterator[int]:
     """Yield where a name of the namespace's own, as in ``namespace cg = ..``, stands for it."""
     texts = [token.text for token in source.tokens]
     aliases = {texts[i - 2] for i in mentions if texts[max(i - 3, 0) : i : 2] == ["namespace", "="]}

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.rules._common import refused
+from portkit.hipify.rules._findings import report_manual
 from portkit.hipify.rules.cub_warp import PRIMITIVES, find_cub_names, read_template_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH212"
 
@@ -69,6 +69,6 @@ def find(source: KernelSource) -> Iterator[Finding]:
 def _report(source: KernelSource, index: int, action: str) -> Finding:
     name = source.texts[index]
     message = f"{name}: hipCUB counts the lanes of a wavefront, 32 or 64, where CUB counts 32: "
-    return refused(
+    return report_manual(
         source, CODE, index, index, construct="CUB on lanes", message=f"{message}{action}"
     )

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.conditions import is_within, only_on_amd
-from portkit.hipify.rules._common import rewritten
-from portkit.lang.cxx import CLOSING, OPENING
-from portkit.tree.finding import Edit
+from portkit.hipify.preprocessor_conditions import find_amd_only, is_within
+from portkit.hipify.rules._findings import report_rewrite
+from portkit.syntax.cxx_tokens import CLOSING, OPENING
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH117"
 
@@ -49,7 +49,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
             continue
         last = arguments[-1].stop - 1
         edit = Edit(source.tokens[last].end, source.tokens[last].end, ", 32")
-        yield rewritten(
+        yield report_rewrite(
             source,
             CODE,
             index,
@@ -74,7 +74,7 @@ def find_cub_names(source: KernelSource, names: Collection[str]) -> Iterator[int
         for i in found
         if _is_in(source, i, spaces) and source.is_token(i - 3, "using")
     }
-    hip = only_on_amd(source) if found else []
+    hip = find_amd_only(source) if found else []
     for index in found:
         is_named = source.is_token(index - 1, "::")
         own = (

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import rewritten
+from portkit.hipify.rules._findings import report_rewrite
 from portkit.hipify.scopes import STATEMENT
-from portkit.tree.finding import Edit
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH116"
 
@@ -40,7 +40,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     for index in calls:
         if (name := source.texts[index]) in templates:
             start = source.tokens[index].start
-            yield rewritten(
+            yield report_rewrite(
                 source,
                 CODE,
                 index,
@@ -58,11 +58,11 @@ def _is_call(source: KernelSource, index: int) -> bool:
         return False
     if before not in ("::", ".", "->") or source.tokens[index].kind != "name":
         return False
-    end = _after_angles(source, index + 1)
+    end = _skip_template_arguments(source, index + 1)
     return end is not None and source.is_token(end, "(")
 
 
-def _after_angles(source: KernelSource, index: int) -> int | None:
+def _skip_template_arguments(source: KernelSource, index: int) -> int | None:
     """Return the index after the bracket that closes the angle bracket at an index."""
     depth = 0
     while index < len(source.tokens):
@@ -90,14 +90,14 @@ def _is_template(source: KernelSource, name: str) -> bool:
         typed = before is not None and (before.kind == "name" or before.text in ("*", "&", ">"))
         if before is None or not typed or before.text in STATEMENT or before.text == "template":
             continue
-        if source.is_token(index + 1, "(") and _follows_parameters(source, index):
+        if source.is_token(index + 1, "(") and _has_template_parameters(source, index):
             found = True
         elif before.kind == "name" and not source.is_token(index + 1, "("):
             return False
     return found
 
 
-def _follows_parameters(source: KernelSource, index: int) -> bool:
+def _has_template_parameters(source: KernelSource, index: int) -> bool:
     """Whether the declaration of a name begins with the parameters of a template."""
     for at in range(index - 1, -1, -1):
         text = source.tokens[at].text

@@ -18,14 +18,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.conditions import is_within
-from portkit.hipify.rules._common import refused
+from portkit.hipify.preprocessor_conditions import is_within
+from portkit.hipify.rules._findings import report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH207"
 
@@ -35,7 +35,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     calls = [
         index
         for name, uses in source.names.items()
-        if _is_of_host(name)
+        if _is_host_function(name)
         for index in uses
         if source.is_token(index + 1, "(")
     ]
@@ -43,23 +43,27 @@ def find(source: KernelSource) -> Iterator[Finding]:
         return
     launches = [i for i, token in enumerate(source.tokens) if token.text == "<<<"]
     bodies: list[tuple[int, int]] = []
-    for body in sorted(_device_bodies(source), key=lambda body: body.start):
+    for body in sorted(_find_device_bodies(source), key=lambda body: body.start):
         if not bodies or body.start >= bodies[-1][1]:
             bodies.append((body.start, body.stop))
     for index in launches:
         if is_within(bodies, index):
             message = "a kernel launches a kernel: launch it from the host instead"
-            yield refused(source, CODE, index, index, construct="device launch", message=message)
+            yield report_manual(
+                source, CODE, index, index, construct="device launch", message=message
+            )
     for index in calls:
         if is_within(bodies, index):
             message = (
                 f"{source.texts[index]} is called in device code. HIP has it on the host only."
                 " Call it from the host"
             )
-            yield refused(source, CODE, index, index, construct="host function", message=message)
+            yield report_manual(
+                source, CODE, index, index, construct="host function", message=message
+            )
 
 
-def _is_of_host(name: str) -> bool:
+def _is_host_function(name: str) -> bool:
     """Whether a name is a function of CUDA's runtime that HIP's host has."""
     known = api_table.find_api_name(name)
     return (
@@ -71,7 +75,7 @@ def _is_of_host(name: str) -> bool:
     )
 
 
-def _device_bodies(source: KernelSource) -> Iterator[range]:
+def _find_device_bodies(source: KernelSource) -> Iterator[range]:
     """Return the token ranges of the bodies of functions that run on the device only."""
     marks = (*source.names.get("__global__", ()), *source.names.get("__device__", ()))
     for mark in marks:
@@ -82,11 +86,11 @@ def _device_bodies(source: KernelSource) -> Iterator[range]:
             if text == ";":
                 break
             if text == "{":
-                yield range(index, _body_end(source, index))
+                yield range(index, _find_body_end(source, index))
                 break
 
 
-def _body_end(source: KernelSource, opening: int) -> int:
+def _find_body_end(source: KernelSource, opening: int) -> int:
     """Return where a function's body ends: its bracket, or the first in the first column.
 
     Branches of the preprocessor can open more brackets than they close; the first column tells.

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import MEMBER, refused
+from portkit.hipify.rules._findings import MEMBER, report_manual
 from portkit.hipify.rules.warp_size import NAME, find_qualified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH211"
 
@@ -39,7 +39,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     members = [i for i in named if source.tokens[i - 1].text in MEMBER]
     attributes = [i for name in _ATTRIBUTES for i in source.names.get(name, ())]
     for index in (*members, *attributes):
-        yield refused(
+        yield report_manual(
             source,
             CODE,
             index,

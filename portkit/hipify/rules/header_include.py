@@ -19,15 +19,15 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.paths import hip_path
-from portkit.hipify.rules._common import rewritten
-from portkit.tree.finding import Edit
+from portkit.hipify.paths import derive_hip_path
+from portkit.hipify.rules._findings import report_rewrite
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH102"
 
@@ -44,17 +44,19 @@ def find(source: KernelSource) -> Iterator[Finding]:
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
         quoted = token.text[quote] == '"'
-        new = counterpart(name, source.own, source.to_root, quoted=quoted)
+        new = find_hip_header(name, source.own, source.to_root, quoted=quoted)
         if quoted and name in source.renamed:
             new = f'"{source.renamed[name]}"'
         if not new:
             continue
         edit = Edit(token.start + quote, token.end, new)
         message = f"{name} becomes {new[1:-1]}"
-        yield rewritten(source, CODE, index, index, (edit,), construct="include", message=message)
+        yield report_rewrite(
+            source, CODE, index, index, (edit,), construct="include", message=message
+        )
 
 
-def counterpart(name: str, own: Container[str], to_root: str, *, quoted: bool) -> str:
+def find_hip_header(name: str, own: Container[str], to_root: str, *, quoted: bool) -> str:
     """Return what is included for a header, with its brackets; empty where nothing changes.
 
     Args:
@@ -69,8 +71,8 @@ def counterpart(name: str, own: Container[str], to_root: str, *, quoted: bool) -
         return f"<hipcub/{part_of_cub[1]}.hpp>"
     if name.startswith(_THRUST) and not own_header:
         return f"<thrust/system/hip/{name.removeprefix(_THRUST)}>"
-    mapping = api_table.corrections().get(name)
+    mapping = api_table.load_corrections().get(name)
     if mapping is not None and mapping.kind == "header" and not own_header:
         ours = mapping.hip.startswith("hipx")
         return f'"{to_root}{mapping.hip}"' if ours else f"<{mapping.hip}>"
-    return f'"{hip_path(name)}"' if quoted and hip_path(name) != name else ""
+    return f'"{derive_hip_path(name)}"' if quoted and derive_hip_path(name) != name else ""

@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.span import Span
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

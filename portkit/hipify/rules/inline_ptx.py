@@ -23,8 +23,8 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import refused
-from portkit.hipify.rules.ptx_instruction import seen
+from portkit.hipify.rules._findings import report_manual
+from portkit.hipify.rules.ptx_instruction import translate_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from portkit.hipify.api_table import Mapping
     from portkit.hipify.kernel_source import KernelSource
     from portkit.hipify.ptx import UnknownPtxError
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH203"
 
@@ -41,35 +41,36 @@ _GUARD = "#if !defined(__HIP_PLATFORM_AMD__)"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each assembly statement that AMD's compiler would see."""
-    for statement, unknown in seen(source):
+    for statement, unknown in translate_statements(source):
         if not isinstance(unknown, str):
-            yield refused(
+            yield report_manual(
                 source,
                 CODE,
                 statement.first,
                 statement.last,
                 construct="inline assembly",
-                message=f"inline PTX: {_instead(source, statement.first, statement.last, unknown)}",
+                message="inline PTX: "
+                + _describe_action(source, statement.first, statement.last, unknown),
             )
 
 
-def _instead(source: KernelSource, first: int, last: int, unknown: UnknownPtxError) -> str:
+def _describe_action(source: KernelSource, first: int, last: int, unknown: UnknownPtxError) -> str:
     """Return what to do about the assembly between two tokens."""
     text = "".join(t.text for t in source.tokens[first : last + 1] if t.kind == "string")
-    table = api_table.corrections()
-    known = [m for m in table.values() if m.kind == "ptx" and _stands(m.cuda, text)]
+    table = api_table.load_corrections()
+    known = [m for m in table.values() if m.kind == "ptx" and _is_used(m.cuda, text)]
     if not known:
         return f"{unknown}: write it in C++ or behind {_GUARD}"
-    instead = "; ".join(map(_said, known))
+    instead = "; ".join(map(_describe_known, known))
     return f"{unknown}: {instead}; or keep it behind {_GUARD}"
 
 
-def _said(known: Mapping) -> str:
+def _describe_known(known: Mapping) -> str:
     if not known.hip:
         return f"AMD has no {known.cuda}: {known.note}"
     return f"{known.cuda} is {known.hip}" + (f" ({known.note})" if known.note else "")
 
 
-def _stands(instruction: str, text: str) -> bool:
+def _is_used(instruction: str, text: str) -> bool:
     """Whether an instruction, or a special register, stands in assembly."""
     return re.search(rf"(?<![\w.]){re.escape(instruction)}(?!\w)", text) is not None

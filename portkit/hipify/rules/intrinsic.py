@@ -16,20 +16,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import drop_amd_uses, renamed
+from portkit.hipify.rules._findings import drop_amd_uses, report_rename
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH106"
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use."""
-    for name, mapping in api_table.corrections().items():
+    for name, mapping in api_table.load_corrections().items():
         if mapping.kind == "intrinsic":
             for index in drop_amd_uses(source, source.names.get(name, ())):
-                yield renamed(source, CODE, index, mapping.hip, "intrinsic")
+                yield report_rename(source, CODE, index, mapping.hip, "intrinsic")

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import join_template_arguments, rewritten
-from portkit.tree.finding import Edit
+from portkit.hipify.rules._findings import join_template_arguments, report_rewrite
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH109"
 
@@ -40,10 +40,12 @@ KERNEL_ARGUMENT = {
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each kernel that is passed."""
     for name, place in KERNEL_ARGUMENT.items():
-        yield from cast_kernels(source, CODE, name, place)
+        yield from report_kernel_arguments(source, CODE, name, place)
 
 
-def cast_kernels(source: KernelSource, code: str, name: str, place: int) -> Iterator[Finding]:
+def report_kernel_arguments(
+    source: KernelSource, code: str, name: str, place: int
+) -> Iterator[Finding]:
     """Return a finding for each kernel that a function is called with, at a place."""
     for index in source.names.get(name, ()):
         if not source.is_token(index + 1, "("):
@@ -62,7 +64,7 @@ def cast_kernels(source: KernelSource, code: str, name: str, place: int) -> Iter
             Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),
             Edit(source.tokens[last].end, source.tokens[last].end, ")"),
         )
-        yield rewritten(
+        yield report_rewrite(
             source,
             code,
             first,

@@ -22,15 +22,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify import api_table
-from portkit.hipify.conditions import is_within, only_on_amd, only_on_cuda
-from portkit.hipify.constants import Constants
-from portkit.hipify.rules._common import refused, uses_on_cuda
+from portkit.hipify.integer_constants import Constants
+from portkit.hipify.preprocessor_conditions import find_amd_only, find_cuda_only, is_within
+from portkit.hipify.rules._findings import find_cuda_uses, report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH215"
 
@@ -43,12 +43,12 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such call and each such definition."""
     constants = Constants(source)
     yield from _find_definitions(source, constants)
-    cuda = only_on_cuda(source)
-    for name, mapping in api_table.corrections().items():
+    cuda = find_cuda_only(source)
+    for name, mapping in api_table.load_corrections().items():
         function = mapping.hip.removeprefix("hipx::")
         if mapping.kind not in ("warp", "unmasked") or not function.startswith("shfl"):
             continue
-        for index in uses_on_cuda(source, name):
+        for index in find_cuda_uses(source, name):
             arguments = source.arguments(index + 1) if source.is_token(index + 1, "(") else None
             if arguments is None or is_within(cuda, source.tokens[index].start):
                 continue
@@ -61,12 +61,12 @@ def find(source: KernelSource) -> Iterator[Finding]:
             else:
                 continue
             message = f"{fact}. A warp of translated code has 32. Write it for 32 lanes"
-            yield refused(source, CODE, index, index, construct="lane step", message=message)
+            yield report_manual(source, CODE, index, index, construct="lane step", message=message)
 
 
 def _find_definitions(source: KernelSource, constants: Constants) -> Iterator[Finding]:
     """Return a finding for each name that is 64 for AMD and 32 for CUDA."""
-    amd = only_on_amd(source)
+    amd = find_amd_only(source)
     if not amd:
         return
     for index, token in enumerate(source.tokens):
@@ -74,7 +74,7 @@ def _find_definitions(source: KernelSource, constants: Constants) -> Iterator[Fi
             continue
         others = [
             place
-            for place in uses_on_cuda(source, token.text)
+            for place in find_cuda_uses(source, token.text)
             if _is_definition(source, place) and constants.find_value(place) == _WARP
         ]
         if others and constants.find_value(index) == 2 * _WARP:
@@ -82,7 +82,7 @@ def _find_definitions(source: KernelSource, constants: Constants) -> Iterator[Fi
                 f"{token.text} is 64 for AMD and 32 for CUDA. A warp of translated code has 32"
                 " lanes. Write 32 where such code uses it"
             )
-            yield refused(source, CODE, index, index, construct="lane step", message=message)
+            yield report_manual(source, CODE, index, index, construct="lane step", message=message)
 
 
 def _is_definition(source: KernelSource, index: int) -> bool:

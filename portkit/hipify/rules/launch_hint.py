@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.rules._common import join_template_arguments, rewritten, uses_on_cuda
-from portkit.tree.finding import Edit
+from portkit.hipify.rules._findings import find_cuda_uses, join_template_arguments, report_rewrite
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH119"
 
@@ -35,7 +35,7 @@ _OF_HIP: Final = 2
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such attribute."""
     for name in (_BOUNDS, _REGISTERS):
-        for index in uses_on_cuda(source, name):
+        for index in find_cuda_uses(source, name):
             found = source.arguments(index + 1) if source.is_token(index + 1, "(") else None
             close = source.closing(index + 1)
             if found is None or close is None or source.is_token(index - 1, "#define"):
@@ -51,6 +51,6 @@ def find(source: KernelSource) -> Iterator[Finding]:
             else:
                 continue
             edits = (Edit(start, end, ""),)
-            yield rewritten(
+            yield report_rewrite(
                 source, CODE, index, close, edits, construct="launch attribute", message=message
             )

@@ -24,22 +24,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.hipify.conditions import (
+from portkit.hipify.preprocessor_conditions import (
     OPTIONAL,
     VERSIONS,
-    excluded_on_amd,
+    find_amd_excluded,
+    find_amd_only,
     find_branches,
     is_within,
-    only_on_amd,
 )
-from portkit.hipify.rules._common import refused
-from portkit.tree.finding import Applicability
+from portkit.hipify.rules._findings import report_manual
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH213"
 
@@ -61,7 +61,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         lines = _name_lines(source, branch.start, branch.end)
         chains.setdefault(branch.directive, []).append(f"{verb} line {lines}")
         asked[branch.directive] = names
-    unread = [excluded_on_amd(source), only_on_amd(source)] if chains else []
+    unread = [find_amd_excluded(source), find_amd_only(source)] if chains else []
     places = {token.start: index for index, token in enumerate(source.tokens)} if chains else {}
     for directive, said in sorted(chains.items()):
         if any(is_within(spans, directive) for spans in unread):
@@ -72,7 +72,9 @@ def find(source: KernelSource) -> Iterator[Finding]:
             f"a HIP compile does not define {' and '.join(sorted(names))}, so it"
             f" {' and '.join(said)}: write `|| defined(__HIPCC__)` where AMD needs what CUDA has"
         )
-        finding = refused(source, CODE, index, index, construct="lost branch", message=message)
+        finding = report_manual(
+            source, CODE, index, index, construct="lost branch", message=message
+        )
         if names <= VERSIONS | OPTIONAL:
             finding = replace(finding, applicability=Applicability.REVIEW)
         yield finding

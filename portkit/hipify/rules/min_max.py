@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.hipify.rules._common import refused, uses_on_cuda
+from portkit.hipify.rules._findings import find_cuda_uses, report_manual
 from portkit.hipify.scopes import read_function_head, resolve_name
-from portkit.tree.finding import Applicability
+from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH214"
 
@@ -48,9 +48,9 @@ def find(source: KernelSource) -> Iterator[Finding]:
     declared: dict[str, dict[int, list[int]]] = {}
     heads: dict[int, list[str]] = {}
     for name in _NAMES:
-        if name not in source.names or _is_brought(source, name):
+        if name not in source.names or _is_declared(source, name):
             continue
-        for index in uses_on_cuda(source, name):
+        for index in find_cuda_uses(source, name):
             head = read_function_head(source, index, heads)
             arguments = source.arguments(index + 1) if source.is_token(index + 1, "(") else None
             if not head or arguments is None or len(arguments) != 2:
@@ -61,11 +61,13 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 said = f"HIP compares an unsigned and an int as doubles in {name}: convert one"
             else:
                 continue
-            finding = refused(source, CODE, index, index, construct="min or max", message=said)
+            finding = report_manual(
+                source, CODE, index, index, construct="min or max", message=said
+            )
             yield replace(finding, applicability=Applicability.REVIEW)
 
 
-def _is_brought(source: KernelSource, name: str) -> bool:
+def _is_declared(source: KernelSource, name: str) -> bool:
     """Whether the source has such a function of its own, or of the standard library."""
     for index in source.names.get("std", ()):
         if source.is_token(index - 1, "namespace") and source.is_token(index - 2, "using"):

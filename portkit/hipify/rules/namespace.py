@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import renamed, rewritten
-from portkit.tree.finding import Edit
+from portkit.hipify.rules._findings import report_rename, report_rewrite
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH108"
 
@@ -30,8 +30,8 @@ CODE = "PH108"
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of such a namespace."""
     for index in source.names.get("cuda", ()):
-        if is_of_thrust(source, index):
-            yield renamed(source, CODE, index, "hip", "namespace")
+        if is_thrust_namespace(source, index):
+            yield report_rename(source, CODE, index, "hip", "namespace")
             continue
         if not source.is_token(index + 1, "::"):
             continue
@@ -39,7 +39,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         if source.is_token(index + 2, "std") and not within_itself:
             tokens = source.tokens
             edit = Edit(tokens[index].start, tokens[index + 2].start, "")
-            yield rewritten(
+            yield report_rewrite(
                 source,
                 CODE,
                 index,
@@ -50,14 +50,14 @@ def find(source: KernelSource) -> Iterator[Finding]:
             )
     for index in source.names.get("cuda_cub", ()):
         if source.is_token(index - 1, "::") and source.is_token(index - 2, "thrust"):
-            yield renamed(source, CODE, index, "hip_rocprim", "namespace")
+            yield report_rename(source, CODE, index, "hip_rocprim", "namespace")
     for index in source.names.get("cub", ()):
         aliased = source.is_token(index - 1, "=") and source.is_token(index - 3, "namespace")
         if aliased or source.is_token(index + 1, "::") or source.is_token(index - 1, "namespace"):
-            yield renamed(source, CODE, index, "hipcub", "namespace")
+            yield report_rename(source, CODE, index, "hipcub", "namespace")
 
 
-def is_of_thrust(source: KernelSource, index: int) -> bool:
+def is_thrust_namespace(source: KernelSource, index: int) -> bool:
     """Whether a name is ``cuda`` in ``thrust::cuda`` or ``thrust::system::cuda``."""
     first = index - 2
     if source.is_token(first, "system") and source.is_token(first - 1, "::"):

@@ -17,24 +17,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import renamed
+from portkit.hipify.rules._findings import report_rename
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH104"
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of such a name."""
-    for name, mapping in api_table.corrections().items():
+    for name, mapping in api_table.load_corrections().items():
         if mapping.kind in ("bfloat16", "fp8"):
             for index in source.names.get(name, ()):
                 if not _is_alias(source, index):
-                    yield renamed(source, CODE, index, mapping.hip, mapping.kind)
+                    yield report_rename(source, CODE, index, mapping.hip, mapping.kind)
 
 
 def _is_alias(source: KernelSource, index: int) -> bool:

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.conditions import find_branches
-from portkit.hipify.rules._common import refused, uses_on_cuda
+from portkit.hipify.preprocessor_conditions import find_branches
+from portkit.hipify.rules._findings import find_cuda_uses, report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH218"
 
@@ -43,23 +43,25 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such definition."""
     for_older = [(b.start, b.end) for b in find_branches(source) if "__CUDA_ARCH__" in b.names]
     for name in (*_POINTERS, _NO_PARAMETERS):
-        for index in uses_on_cuda(source, name):
+        for index in find_cuda_uses(source, name):
             if any(start <= source.tokens[index].start < end for start, end in for_older):
                 continue
             parameters = source.arguments(index + 1) if source.is_token(index + 1, "(") else None
             close = source.closing(index + 1)
             if parameters is None or close is None or not source.is_token(close + 1, "{"):
                 continue
-            if source.enclosing[index] >= 0 or not _is_of_hip(source, name, parameters):
+            if source.enclosing[index] >= 0 or not _is_hip_function(source, name, parameters):
                 continue
             message = (
                 f"HIP has {name} with these parameters, so this is a second definition. Leave it"
                 " out on AMD, or give it another name"
             )
-            yield refused(source, CODE, index, index, construct="function of HIP", message=message)
+            yield report_manual(
+                source, CODE, index, index, construct="function of HIP", message=message
+            )
 
 
-def _is_of_hip(source: KernelSource, name: str, parameters: list[range]) -> bool:
+def _is_hip_function(source: KernelSource, name: str, parameters: list[range]) -> bool:
     if name == _NO_PARAMETERS:
         return not parameters
     texts = [source.texts[index] for index in parameters[0]] if parameters else []

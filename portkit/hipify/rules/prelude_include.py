@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
 from portkit.hipify.rules import ptx_instruction
-from portkit.lang.span import Span
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return one finding for the start of the file, unless the prelude is already included."""
     missing = [
         name
-        for name in (HEADER, *beside(source))
+        for name in (HEADER, *find_extra_headers(source))
         if f'#include "{source.to_root}{name}"' not in source.text
     ]
     if not missing:
@@ -52,13 +52,13 @@ def find(source: KernelSource) -> Iterator[Finding]:
     )
 
 
-def beside(source: KernelSource) -> list[str]:
+def find_extra_headers(source: KernelSource) -> list[str]:
     """Return the headers of the prelude that a source needs and ``hipx.h`` does not include."""
     headers = {
         mapping.header
-        for name, mapping in api_table.corrections().items()
+        for name, mapping in api_table.load_corrections().items()
         if mapping.header and name in source.names
     }
-    if any(isinstance(new, str) for _, new in ptx_instruction.seen(source)):
+    if any(isinstance(new, str) for _, new in ptx_instruction.translate_statements(source)):
         headers.add(ptx_instruction.HEADER)
     return sorted(headers)

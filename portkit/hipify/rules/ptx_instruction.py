@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.hipify.assembly import statements
-from portkit.hipify.conditions import excluded_on_amd, is_within, only_on_amd
-from portkit.hipify.ptx import UnknownPtxError, translated
+from portkit.hipify.inline_assembly import find_assembly
+from portkit.hipify.preprocessor_conditions import find_amd_excluded, find_amd_only, is_within
+from portkit.hipify.ptx import UnknownPtxError, translate_assembly
 from portkit.hipify.rules import (
     api_name,
     intrinsic,
@@ -33,19 +33,19 @@ from portkit.hipify.rules import (
     warp_sync,
     warp_unmasked,
 )
-from portkit.hipify.rules._common import rewritten
-from portkit.tree.finding import Edit
+from portkit.hipify.rules._findings import report_rewrite
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.hipify.assembly import Assembly, Operand
+    from portkit.hipify.inline_assembly import Assembly, Operand
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH113"
 HEADER = "hipx_ptx.h"
-_OF_OPERANDS = (
+_OPERAND_RULES = (
     api_name,
     intrinsic,
     namespace,
@@ -59,18 +59,20 @@ _OF_OPERANDS = (
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each statement that has a translation."""
-    found = [statement for statement, known in seen(source) if isinstance(known, str)]
+    found = [
+        statement for statement, known in translate_statements(source) if isinstance(known, str)
+    ]
     within = sorted(
-        (edit for rule in _OF_OPERANDS for each in rule.find(source) for edit in each.edits)
+        (edit for rule in _OPERAND_RULES for each in rule.find(source) for edit in each.edits)
         if found
         else ()
     )
     for statement in found:
         tokens = source.tokens
-        operands = tuple(_rewritten(each, within) for each in statement.operands or ())
-        new = translated(replace(statement, operands=operands))
+        operands = tuple(_apply_operand_edits(each, within) for each in statement.operands or ())
+        new = translate_assembly(replace(statement, operands=operands))
         edit = Edit(tokens[statement.first].start, tokens[statement.last].end, new)
-        yield rewritten(
+        yield report_rewrite(
             source,
             CODE,
             statement.first,
@@ -81,25 +83,25 @@ def find(source: KernelSource) -> Iterator[Finding]:
         )
 
 
-def seen(source: KernelSource) -> Iterator[tuple[Assembly, str | UnknownPtxError]]:
+def translate_statements(source: KernelSource) -> Iterator[tuple[Assembly, str | UnknownPtxError]]:
     """Yield each statement of CUDA's that AMD's compiler sees, and what it becomes, or why nothing.
 
     An empty template without operands is no PTX, but says that memory may have changed.
     """
-    found = statements(source)
-    hidden = [excluded_on_amd(source), only_on_amd(source)] if found else []
+    found = find_assembly(source)
+    hidden = [find_amd_excluded(source), find_amd_only(source)] if found else []
     for statement in found:
         start = source.tokens[statement.first].start
         empty = statement.template == "" and statement.operands == ()
         if empty or statement.is_amd or any(is_within(spans, start) for spans in hidden):
             continue
         try:
-            yield statement, translated(statement)
+            yield statement, translate_assembly(statement)
         except UnknownPtxError as unknown:
             yield statement, unknown
 
 
-def _rewritten(operand: Operand, edits: list[Edit]) -> Operand:
+def _apply_operand_edits(operand: Operand, edits: list[Edit]) -> Operand:
     """Return an operand with the edits that lie in it."""
     text = operand.text
     for edit in reversed(edits):

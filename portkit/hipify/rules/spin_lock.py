@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.rules._common import refused, uses_on_cuda
+from portkit.hipify.rules._findings import find_cuda_uses, report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH217"
 
@@ -36,7 +36,7 @@ _LOCKS: Final = ("atomicCAS", "atomicCAS_block", "atomicExch")
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such loop."""
     for name in _LOCKS:
-        for index in uses_on_cuda(source, name):
+        for index in find_cuda_uses(source, name):
             arguments = source.arguments(index + 1) if source.is_token(index + 1, "(") else None
             if not arguments or not all(_is_number(source, each) for each in arguments[1:]):
                 continue
@@ -45,7 +45,9 @@ def find(source: KernelSource) -> Iterator[Finding]:
                     f"{name} is a lock that this loop waits for. Lanes of one wavefront that wait"
                     " for each other hang on AMD. Let one lane take it, or do the work in the loop"
                 )
-                yield refused(source, CODE, index, index, construct="spin lock", message=message)
+                yield report_manual(
+                    source, CODE, index, index, construct="spin lock", message=message
+                )
 
 
 def _is_number(source: KernelSource, argument: range) -> bool:

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import refused
+from portkit.hipify.rules._findings import report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH204"
 
@@ -36,7 +36,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     for name in _MISSING:
         for index in source.names.get(name, ()):
             if source.is_token(index - 1, "::") or name.startswith("bmma"):
-                yield refused(
+                yield report_manual(
                     source,
                     CODE,
                     index,
@@ -49,7 +49,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
             continue
         layout = _unsupported_layout(source, index + 2)
         if layout is not None:
-            yield refused(
+            yield report_manual(
                 source,
                 CODE,
                 index,

@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import refused
+from portkit.hipify.rules._findings import report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH205"
 
@@ -40,12 +40,12 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 f"{source.texts[index]}: CUDA 12 has no texture references, and gfx90a and"
                 " gfx94x have no textures; read global memory"
             )
-            yield refused(source, CODE, index, index, construct="texture", message=message)
+            yield report_manual(source, CODE, index, index, construct="texture", message=message)
     for name, uses in source.names.items():
         if _NAMES.fullmatch(name) is None:
             continue
         for index in uses:
-            yield refused(
+            yield report_manual(
                 source,
                 CODE,
                 index,

@@ -23,13 +23,13 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import refused
+from portkit.hipify.rules._findings import report_manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH209"
 
@@ -45,7 +45,7 @@ _SUSPECT = re.compile(
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each include of such a header."""
-    table = api_table.corrections()
+    table = api_table.load_corrections()
     for index in source.includes:
         token = source.tokens[index]
         quote = max(token.text.find('"'), token.text.find("<"))
@@ -56,7 +56,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         if own or (known and not lacking) or not (lacking or _SUSPECT.fullmatch(name)):
             continue
         instead = known.note if known is not None else "write by hand what it is for"
-        yield refused(
+        yield report_manual(
             source,
             CODE,
             index,

@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
 from portkit.hipify.device_names import looks_like_cuda
-from portkit.hipify.rules._common import MEMBER, is_own, refused
-from portkit.hipify.rules.namespace import is_of_thrust
+from portkit.hipify.rules._findings import MEMBER, is_declared_in_source, report_manual
+from portkit.hipify.rules.namespace import is_thrust_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH201"
 
@@ -55,7 +55,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of such a name."""
     for name, uses in source.names.items():
         if name == _CUDA_NAMESPACE:
-            yield from _foreign_namespace(source, uses)
+            yield from _find_foreign_namespaces(source, uses)
             continue
         api = api_table.find_api_name(name)
         if api is not None or _SUSPECT.fullmatch(name):
@@ -66,15 +66,15 @@ def find(source: KernelSource) -> Iterator[Finding]:
             suspects = [index for index in uses if _is_call(source, index)]
         else:
             continue
-        mapping = api[1] if api is not None else api_table.find(name, ("device",))
+        mapping = api[1] if api is not None else api_table.find_mapping(name, ("device",))
         if not suspects or (mapping is not None and mapping.hip):
             continue
-        if name in source.own or is_own(source, name, uses):
+        if name in source.own or is_declared_in_source(source, name, uses):
             continue
         known = "HIP has no counterpart of it" if mapping else "the API table does not know it"
         instead = mapping.note if mapping and mapping.note else "write the HIP side by hand"
         for index in suspects:
-            yield refused(
+            yield report_manual(
                 source,
                 CODE,
                 index,
@@ -102,17 +102,19 @@ def _is_call(source: KernelSource, index: int) -> bool:
     return source.is_token(following, "(")
 
 
-def _foreign_namespace(source: KernelSource, uses: list[int]) -> Iterator[Finding]:
+def _find_foreign_namespaces(source: KernelSource, uses: list[int]) -> Iterator[Finding]:
     for index in uses:
         if (
             source.is_token(index + 1, "::")
             and index + 2 < len(source.tokens)
             and not source.is_token(index + 2, "std")
-            and not is_of_thrust(source, index)
+            and not is_thrust_namespace(source, index)
         ):
             name = f"cuda::{source.tokens[index + 2].text}"
             message = f"{name}: no rule; write the HIP side by hand"
             if source.is_token(index - 1, "::") and source.tokens[index - 2].kind == "name":
                 owner = source.tokens[index - 2].text
                 message = f"{owner}::{name} belongs to {owner}: see what it is in a build for ROCm"
-            yield refused(source, CODE, index, index + 2, construct="CUDA name", message=message)
+            yield report_manual(
+                source, CODE, index, index + 2, construct="CUDA name", message=message
+            )

@@ -18,23 +18,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import drop_amd_uses, refused
+from portkit.hipify.rules._findings import drop_amd_uses, report_manual
 from portkit.hipify.rules.warp_masked import is_shuffle_of_some
-from portkit.hipify.rules.warp_sync import calls
+from portkit.hipify.rules.warp_sync import find_masked_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH202"
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such use."""
-    called = {call.name: call for call in calls(source)}
-    for name, mapping in api_table.corrections().items():
+    called = {call.name: call for call in find_masked_calls(source)}
+    for name, mapping in api_table.load_corrections().items():
         if mapping.kind != "warp":
             continue
         for index in drop_amd_uses(source, source.names.get(name, ())):
@@ -52,4 +52,6 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 last = call.arguments[0].stop - 1
             else:
                 continue
-            yield refused(source, CODE, index, last, construct="partial warp mask", message=message)
+            yield report_manual(
+                source, CODE, index, last, construct="partial warp mask", message=message
+            )

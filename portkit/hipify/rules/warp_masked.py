@@ -24,16 +24,16 @@ from msgspec.structs import replace
 
 from portkit.hipify import api_table
 from portkit.hipify.rules import warp_size
-from portkit.hipify.rules._common import rewritten
-from portkit.hipify.rules.warp_sync import calls
-from portkit.tree.finding import Applicability, Edit
+from portkit.hipify.rules._findings import report_rewrite
+from portkit.hipify.rules.warp_sync import find_masked_calls
+from portkit.workspace.finding import Applicability, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
     from portkit.hipify.rules.warp_sync import WarpCall
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH114"
 
@@ -63,7 +63,7 @@ def _is_only_read(source: KernelSource, mask: range) -> bool:
         if token.kind == "name" and (
             source.is_token(index + 1, "(")
             or token.text in (warp_size.NAME, "hipx")
-            or token.text in api_table.corrections()
+            or token.text in api_table.load_corrections()
         ):
             return False
     return True
@@ -71,15 +71,15 @@ def _is_only_read(source: KernelSource, mask: range) -> bool:
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such shuffle."""
-    for call in calls(source):
+    for call in find_masked_calls(source):
         index, arguments, _ = call
         if not arguments or not is_shuffle_of_some(source, call):
             continue
         token = source.tokens[index]
-        new = api_table.corrections()[token.text].hip
+        new = api_table.load_corrections()[token.text].hip
         mask, rest = (source.tokens[argument.start].start for argument in arguments[:2])
         edits = (Edit(token.start, token.end, new), Edit(mask, rest, ""))
-        written = rewritten(
+        written = report_rewrite(
             source,
             CODE,
             index,

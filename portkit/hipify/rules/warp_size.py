@@ -19,14 +19,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import renamed, uses_on_cuda
+from portkit.hipify.rules._findings import find_cuda_uses, report_rename
 from portkit.hipify.scopes import resolve_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH112"
 
@@ -38,10 +38,12 @@ def find(source: KernelSource) -> Iterator[Finding]:
     if NAME in source.own or NAME not in source.names:
         return
     own = resolve_name(source, NAME)
-    uses = [i for i in uses_on_cuda(source, NAME) if i not in own]
+    uses = [i for i in find_cuda_uses(source, NAME) if i not in own]
     for index in (*uses, *find_qualified(source)):
         if not source.is_token(index - 1, "#undef"):
-            yield renamed(source, CODE, index, api_table.corrections()[NAME].hip, "size of a warp")
+            yield report_rename(
+                source, CODE, index, api_table.load_corrections()[NAME].hip, "size of a warp"
+            )
 
 
 def find_qualified(source: KernelSource) -> Iterator[int]:

@@ -22,15 +22,15 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import drop_amd_uses, rewritten
+from portkit.hipify.rules._findings import drop_amd_uses, report_rewrite
 from portkit.hipify.scopes import resolve_name
-from portkit.tree.finding import Edit
+from portkit.workspace.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH105"
 
@@ -58,10 +58,10 @@ class WarpCall(NamedTuple):
     is_full: bool
 
 
-def calls(source: KernelSource) -> Iterator[WarpCall]:
+def find_masked_calls(source: KernelSource) -> Iterator[WarpCall]:
     """Yield each masked call, but for those that only AMD's compiler reads."""
     masks = _Masks(source)
-    for name, mapping in api_table.corrections().items():
+    for name, mapping in api_table.load_corrections().items():
         if mapping.kind != "warp":
             continue
         for index in drop_amd_uses(source, source.names.get(name, ())):
@@ -94,7 +94,7 @@ class _Masks:
         values: list[str] | None = []
         if len(tokens) == 1 and tokens[0].kind == "name":
             if text not in self._values:
-                self._values[text] = _values(self._source, text)
+                self._values[text] = _find_values(self._source, text)
             values = self._values[text]
         if values is None:
             values = self._find_in_scope(text, first)
@@ -111,10 +111,10 @@ class _Masks:
         places = self._declared[name].get(use, [])
         if not all(_is_constant(self._source, index) for index in places):
             return []
-        return [_squeezed(self._source, index + 2) for index in places]
+        return [_strip_brackets(self._source, index + 2) for index in places]
 
 
-def _values(source: KernelSource, name: str) -> list[str] | None:
+def _find_values(source: KernelSource, name: str) -> list[str] | None:
     """Return what a file says that a name is, in each branch of the preprocessor.
 
     None where it is a variable somewhere, a parameter or an argument of a template.
@@ -127,9 +127,9 @@ def _values(source: KernelSource, name: str) -> list[str] | None:
         if before.text == "#define":
             end = source.text.find("\n", before.end)
             stop = len(source.text) if end < 0 else end
-            values[_squeezed(source, index + 1, stop)] = None
+            values[_strip_brackets(source, index + 1, stop)] = None
         elif _is_constant(source, index):
-            values[_squeezed(source, index + 2)] = None
+            values[_strip_brackets(source, index + 2)] = None
         elif before.kind == "name" or source.is_token(index + 1, "="):
             return None
     return list(values)
@@ -147,7 +147,7 @@ def _is_constant(source: KernelSource, index: int) -> bool:
     return False
 
 
-def _squeezed(source: KernelSource, first: int, stop: int | None = None) -> str:
+def _strip_brackets(source: KernelSource, first: int, stop: int | None = None) -> str:
     """Return a value without the brackets around the whole.
 
     Args:
@@ -168,8 +168,8 @@ def _squeezed(source: KernelSource, first: int, stop: int | None = None) -> str:
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each call with a full mask, or with none where none is the default."""
-    table = api_table.corrections()
-    for index, arguments, is_full in calls(source):
+    table = api_table.load_corrections()
+    for index, arguments, is_full in find_masked_calls(source):
         if arguments is None:
             continue
         token = source.tokens[index]
@@ -182,7 +182,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
             rest = source.tokens[arguments[1].start].start if len(arguments) > 1 else None
             end = source.tokens[arguments[0].stop - 1].end if rest is None else rest
             edits.append(Edit(mask, end, ""))
-        yield rewritten(
+        yield report_rewrite(
             source,
             CODE,
             index,

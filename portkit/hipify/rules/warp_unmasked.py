@@ -19,22 +19,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import is_own, renamed, uses_on_cuda
+from portkit.hipify.rules._findings import find_cuda_uses, is_declared_in_source, report_rename
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 CODE = "PH111"
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use."""
-    for name, mapping in api_table.corrections().items():
+    for name, mapping in api_table.load_corrections().items():
         uses = source.names.get(name, ())
-        if mapping.kind != "unmasked" or name in source.own or is_own(source, name, uses):
+        if (
+            mapping.kind != "unmasked"
+            or name in source.own
+            or is_declared_in_source(source, name, uses)
+        ):
             continue
-        for index in uses_on_cuda(source, name):
-            yield renamed(source, CODE, index, mapping.hip, "warp function without a mask")
+        for index in find_cuda_uses(source, name):
+            yield report_rename(source, CODE, index, mapping.hip, "warp function without a mask")

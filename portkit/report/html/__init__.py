@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from portkit.report.html.page import html
+from portkit.report.html.page import render_page
 
-__all__ = ["html"]
+__all__ = ["render_page"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import State
-from portkit.report.treemap import Box, squarified
+from portkit.report.treemap import Box, squarify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ class Crate:
     files: tuple[File, ...]
 
 
-def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
+def draw_workspace(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
     """Return the map, which fills a box of ``WIDTH`` by ``HEIGHT``.
 
     Args:
@@ -70,37 +70,37 @@ def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
         settled: whether places with nothing to write are part of it.
     """
     crates: dict[str, list[ReportedSite]] = {}
-    for path, sites in report.by_crate().items():
+    for path, sites in report.group_by_crate().items():
         shown = [s for s in sites if settled or s.state is not State.KEPT]
         if shown:
             crates[path] = shown
     order = sorted(crates, key=lambda path: (-len(crates[path]), path))
-    boxes = squarified([len(crates[path]) for path in order], Box(0, 0, WIDTH, HEIGHT))
-    return tuple(_crate(p, crates[p], box) for p, box in zip(order, boxes, strict=True))
+    boxes = squarify([len(crates[path]) for path in order], Box(0, 0, WIDTH, HEIGHT))
+    return tuple(_draw_crate(p, crates[p], box) for p, box in zip(order, boxes, strict=True))
 
 
-def _crate(path: str, sites: Sequence[ReportedSite], box: Box) -> Crate:
+def _draw_crate(path: str, sites: Sequence[ReportedSite], box: Box) -> Crate:
     name = "workspace root" if path == "." else path
-    label = _fitting(f"{name} {len(sites)}", box.width) or _fitting(name, box.width)
+    label = _fit_label(f"{name} {len(sites)}", box.width) or _fit_label(name, box.width)
     if box.height <= 2 * _TITLE:
         label = ""
     # The label has a strip of its own: over the boxes it could not be read.
     inner = box.inside(2, _TITLE if label else 2)
-    return Crate(path, label, len(sites), box, tuple(_files(sites, inner)))
+    return Crate(path, label, len(sites), box, tuple(_draw_files(sites, inner)))
 
 
-def _files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
+def _draw_files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
     files: dict[str, list[ReportedSite]] = {}
     for site in sites:
         files.setdefault(site.path, []).append(site)
     order = sorted(files, key=lambda path: (-len(files[path]), path))
-    for path, cell in zip(order, squarified([len(files[p]) for p in order], box), strict=True):
+    for path, cell in zip(order, squarify([len(files[p]) for p in order], box), strict=True):
         counts = Counter(site.state for site in files[path])
         states = [state for state in State if counts[state]]
-        parts = squarified([counts[s] for s in states], cell.inside(0.5, 0.5))
+        parts = squarify([counts[s] for s in states], cell.inside(0.5, 0.5))
         # The label must not run over another colour.
-        name = _name(path)
-        labels = [_fitting(name, part.width) if part.height > 16 else "" for part in parts]
+        name = _label_file(path)
+        labels = [_fit_label(name, part.width) if part.height > 16 else "" for part in parts]
         first = next((at for at, label in enumerate(labels) if label), None)
         slices = tuple(
             Slice(state, counts[state], part, labels[at] if at == first else "")
@@ -109,11 +109,11 @@ def _files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
         yield File(path, len(files[path]), cell, slices)
 
 
-def _name(path: str) -> str:
+def _label_file(path: str) -> str:
     """Return what a file is called on the map: many are ``mod.rs``, in folders that differ."""
     *folders, name = path.split("/")
     return f"{folders[-1]}/{name}" if folders and name in _EVERYWHERE else name
 
 
-def _fitting(text: str, width: float) -> str:
+def _fit_label(text: str, width: float) -> str:
     return text if len(text) * _LETTER + 8 <= width else ""

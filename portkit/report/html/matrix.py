@@ -36,7 +36,7 @@ class Matrix:
     rows: Mapping[str, tuple[Cell, ...]]
 
 
-def matrix(figures: Mapping[str, int]) -> Matrix | None:
+def build_matrix(figures: Mapping[str, int]) -> Matrix | None:
     """Return the matrix that the figures of a step hold, or none."""
     cells: dict[tuple[str, str], dict[str, int]] = {}
     for name, number in figures.items():
@@ -47,15 +47,15 @@ def matrix(figures: Mapping[str, int]) -> Matrix | None:
         return None
     archs = tuple(dict.fromkeys(arch for _, arch in cells))
     sources = sorted({source for source, _ in cells})
-    return Matrix(archs, {s: tuple(_cell(cells.get((s, a))) for a in archs) for s in sources})
+    return Matrix(archs, {s: tuple(_build_cell(cells.get((s, a))) for a in archs) for s in sources})
 
 
-def plain_figures(figures: Mapping[str, int]) -> Mapping[str, int]:
+def select_plain_figures(figures: Mapping[str, int]) -> Mapping[str, int]:
     """Return the figures that are not part of the matrix."""
     return {name: number for name, number in figures.items() if not _FIGURE.fullmatch(name)}
 
 
-def _cell(found: Mapping[str, int] | None) -> Cell:
+def _build_cell(found: Mapping[str, int] | None) -> Cell:
     if found is None:
         return Cell("absent", "")
     if found.get("failed"):

@@ -13,17 +13,22 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from portkit import __version__
-from portkit.report.beginning import needing, summary_lines
-from portkit.report.effort import assumption, effort, hours, saved
-from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
-from portkit.report.html.matrix import matrix, plain_figures
-from portkit.report.model import MEANINGS, by_state, what_apply_writes
-from portkit.report.scan_json import document, summary
-from portkit.report.settling import decision
-from portkit.report.verified import duration
-from portkit.report.workplan import VERIFYING, work_plan
-from portkit.scan.codes import every_page
-from portkit.tree.finding import Status
+from portkit.engine.rule_pages import list_all_pages
+from portkit.report.decision_entries import render_decision
+from portkit.report.effort import (
+    describe_assumption,
+    estimate_minutes,
+    estimate_saved_minutes,
+    format_minutes,
+)
+from portkit.report.html.map import HEIGHT, WIDTH, draw_workspace
+from portkit.report.html.matrix import build_matrix, select_plain_figures
+from portkit.report.model import MEANINGS, count_states, describe_writes
+from portkit.report.scan_json import build_document, build_summary
+from portkit.report.scan_summary import count_needs, render_summary
+from portkit.report.verify_report import format_duration
+from portkit.report.workplan import VERIFYING, build_work_plan
+from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +42,7 @@ _FOLDER: Final = Path(__file__).parent
 _SCRIPTS: Final = ("highlight.js", "page.js")
 
 
-def html(
+def render_page(
     report: Report,
     snippets: Mapping[str, Sequence[Hunk]] | None = None,
     *,
@@ -56,38 +61,40 @@ def html(
         written: what ``portkit apply`` has just written, as a sentence without its full stop.
         link: the address of a place, with ``{path}`` and ``{line}`` in it; none without.
     """
-    template = environment().get_template("page.html.j2")
-    by_crate = report.by_crate()
+    template = make_environment().get_template("page.html.j2")
+    by_crate = report.group_by_crate()
     return template.render(
         report=report,
-        summary=summary(report),
-        beginning=[needing(report), *summary_lines(report)],
-        states=[(state, MEANINGS[state], count) for state, count in by_state(report.sites).items()],
-        crates={path: by_state(sites) for path, sites in by_crate.items()},
+        summary=build_summary(report),
+        beginning=[count_needs(report), *render_summary(report)],
+        states=[
+            (state, MEANINGS[state], count) for state, count in count_states(report.sites).items()
+        ],
+        crates={path: count_states(sites) for path, sites in by_crate.items()},
         largest=max(map(len, by_crate.values()), default=1),
         maps=[
-            ("every place", workspace_map(report)),
-            ("what is left", workspace_map(report, settled=False)),
+            ("every place", draw_workspace(report)),
+            ("what is left", draw_workspace(report, settled=False)),
         ],
         map_width=WIDTH,
         map_height=HEIGHT,
-        todo=what_apply_writes(report) if report.count(status=Status.TODO) else "",
-        stages=work_plan(report),
+        todo=describe_writes(report) if report.count(status=Status.TODO) else "",
+        stages=build_work_plan(report),
         verifying=VERIFYING,
-        left=effort(report.sites),
-        saved=saved(report.sites),
-        assumption=assumption(by_hand=bool(saved(report.sites))),
+        left=estimate_minutes(report.sites),
+        saved=estimate_saved_minutes(report.sites),
+        assumption=describe_assumption(by_hand=bool(estimate_saved_minutes(report.sites))),
         source=source,
-        verified=_with_known_sites(report, verified),
+        verified=_drop_unknown_links(report, verified),
         written=written,
         version=__version__,
-        data=embedded(_data(report, snippets or {}, link, source=source)),
-        style=style(),
+        data=embed_json(_build_data(report, snippets or {}, link, source=source)),
+        style=read_style(),
         script=_read(*_SCRIPTS),
     )
 
 
-def environment(*folders: Path) -> jinja2.Environment:
+def make_environment(*folders: Path) -> jinja2.Environment:
     """Return what makes pages of templates, with the filters that they share.
 
     Args:
@@ -103,26 +110,26 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["hours"] = hours
-    made.filters["prose"] = _prose
-    made.filters["duration"] = duration
-    made.filters["matrix"] = matrix
-    made.filters["plain_figures"] = plain_figures
+    made.filters["hours"] = format_minutes
+    made.filters["prose"] = _mark_code
+    made.filters["duration"] = format_duration
+    made.filters["matrix"] = build_matrix
+    made.filters["plain_figures"] = select_plain_figures
     return made
 
 
-def _data(
+def _build_data(
     report: Report, snippets: Mapping[str, Sequence[Hunk]], link: str, *, source: bool
 ) -> dict[str, Any]:
     """Return what the page's script needs: the document of ``scan``, and what goes with it."""
-    found = document(report, source=source)
+    found = build_document(report, source=source)
     for entry, site in zip(found["sites"], report.sites, strict=True):
         entry["state"] = site.state
         entry["crate"] = report.crate_of(site)
         if link:
             path = quote(site.path, errors="surrogateescape")
             entry["link"] = link.replace("{path}", path).replace("{line}", str(site.line))
-        if settled := decision(site):
+        if settled := render_decision(site):
             entry["decision"] = settled
         if source and site.id in snippets:
             entry["hunks"] = [
@@ -134,16 +141,16 @@ def _data(
         "rules": {
             page.code: {
                 "name": page.name.replace("_", " "),
-                "title": _prose(page.title),
-                "text": [_prose(part) for part in page.text.split("\n\n") if part],
+                "title": _mark_code(page.title),
+                "text": [_mark_code(part) for part in page.text.split("\n\n") if part],
             }
-            for page in every_page(report.directory)
+            for page in list_all_pages(report.directory)
             if page.code in codes
         },
     }
 
 
-def _with_known_sites(
+def _drop_unknown_links(
     report: Report, verified: Mapping[str, Any] | None
 ) -> Mapping[str, Any] | None:
     """Return the document of ``verify`` whose links to places all lead somewhere."""
@@ -163,7 +170,7 @@ def _with_known_sites(
     return {**verified, "steps": steps}
 
 
-def embedded(data: Mapping[str, Any]) -> Any:
+def embed_json(data: Mapping[str, Any]) -> Any:
     """Return JSON that may stand in a ``script`` element: nothing in it can end the element."""
     from markupsafe import Markup
 
@@ -171,14 +178,14 @@ def embedded(data: Mapping[str, Any]) -> Any:
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
-def _prose(text: str) -> Any:
+def _mark_code(text: str) -> Any:
     """Return text with the code in it marked, as HTML."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`+([^`]+)`+", r"<code>\1</code>", str(escape(text))))
 
 
-def style() -> Any:
+def read_style() -> Any:
     """Return the style sheet of every page."""
     return _read("page.css")
 

@@ -1,0 +1,246 @@
+"""Halves of one thing, of which each build has one, still cover each build after the port.
+
+``#[cfg(feature = "cuda")] let n = ..`` and ``#[cfg(not(feature = "cuda"))] let n = ..`` are such
+halves. A condition that is widened takes the second half from a build with ROCm. If nobody writes
+ROCm's first half, that build has neither, so the condition stays as it is. If a person is to look
+at ROCm's first half, both are one decision.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from portkit.checks.definitions import Definitions, do_conditions_hold, is_declared
+from portkit.checks.ported_tree import Doubt, Refusal
+from portkit.port.counterparts import read_item_name
+from portkit.port.feature_conflicts import STEPS
+from portkit.syntax.cfg import Cfg, find_attributes, find_conditions_around, parse_conditions
+from portkit.syntax.imports import find_imported_names
+from portkit.syntax.source_file import group_attributes
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported_tree import PortedTree, WrittenFile
+    from portkit.workspace.finding import Finding
+
+_LOST: Final = (
+    "A build with {features} would lose {thing}: this condition excludes it there, and portkit does"
+    " not write the other half. Write both halves by hand."
+)
+_TOGETHER: Final = (
+    "It is one half of {thing}, and the other half is for review. Decide both together"
+)
+
+
+class _Half(Value, frozen=True):
+    """One of the nodes that define the same thing under different conditions.
+
+    Attributes:
+        writers: the findings that write its conditions, or all of it.
+        is_new: whether the port adds it.
+        before: its conditions before the port, those around it among them.
+        after: the same after the port.
+    """
+
+    writers: tuple[Finding, ...]
+    is_new: bool
+    before: tuple[Cfg, ...]
+    after: tuple[Cfg, ...]
+
+
+class _Whole(Value, frozen=True):
+    """A thing that halves define: a name in a block or module, or the value of a block.
+
+    Attributes:
+        name: the name, or an empty string for steps of a block.
+        halves: the halves, in the file's order.
+        before: the conditions around all of them before the port.
+        after: the same after the port.
+    """
+
+    name: str
+    halves: tuple[_Half, ...]
+    before: tuple[Cfg, ...]
+    after: tuple[Cfg, ...]
+
+    @property
+    def thing(self) -> str:
+        """The thing, in words."""
+        return f"`{self.name}`" if self.name else "this step"
+
+
+def check_halves(ported: PortedTree) -> Iterator[Refusal]:
+    """Refuse a condition that leaves a build without either half.
+
+    Args:
+        ported: the tree after the port.
+    """
+    definitions = Definitions(ported)
+    for written, whole in _find_wholes(ported):
+        builds = _find_builds(definitions, written, whole)
+        if not _covers_before(whole, builds):
+            continue
+        for on in builds:
+            if not do_conditions_hold(whole.after, on) or any(
+                do_conditions_hold(h.after, on) for h in whole.halves
+            ):
+                continue
+            narrowed = [
+                h for h in whole.halves if not h.is_new and do_conditions_hold(h.before, on)
+            ]
+            guilty = {id(f): f for half in narrowed for f in half.writers}
+            if guilty:
+                named = frozenset().union(*(c.features() for h in whole.halves for c in h.after))
+                features = " and ".join(f"`{each}`" for each in sorted(named & on))
+                reason = _LOST.format(features=features, thing=whole.thing)
+                yield Refusal((*guilty.values(),), reason)
+                break
+
+
+def doubt_halves(ported: PortedTree) -> Iterator[Doubt]:
+    """Ask for a person who looks at a half, if a person is to look at the other.
+
+    Args:
+        ported: the tree after the port.
+    """
+    definitions = Definitions(ported)
+    things: dict[int, tuple[Finding, list[str]]] = {}
+    for written, whole in _find_wholes(ported):
+        of_all = [f for half in whole.halves for f in half.writers]
+        if all(f.applicability is not Applicability.REVIEW for f in of_all):
+            continue
+        if not _covers_before(whole, _find_builds(definitions, written, whole)):
+            continue
+        for finding in of_all:
+            if finding.applicability is Applicability.SAFE:
+                things.setdefault(id(finding), (finding, []))[1].append(whole.thing)
+    for finding, named in things.values():
+        thing = " and ".join(dict.fromkeys(named))
+        yield Doubt(finding, _TOGETHER.format(thing=thing))
+
+
+def _find_wholes(ported: PortedTree) -> Iterator[tuple[WrittenFile, _Whole]]:
+    """Yield what is defined by halves of which the port changes a condition."""
+    for written in ported.find_edited_files(".rs"):
+        seen: set[int] = set()
+        for piece in written.pieces:
+            if _find_holder(written.tree.root_node, piece.start, piece.end) is None:
+                continue
+            # The halves that no edit touches are in the whole tree alone.
+            holder = _find_holder(written.source.tree.root_node, piece.start, piece.end)
+            if holder is not None and holder.id not in seen:
+                seen.add(holder.id)
+                for whole in _find_wholes_in(written, holder):
+                    yield written, whole
+
+
+def _find_holder(root: Node, start: int, end: int) -> Node | None:
+    """Return what holds a node with a condition that an edit writes a part of."""
+    if start == end:
+        return None
+    node = root.descendant_for_byte_range(start, end - 1)
+    while node is not None and node.type not in ("attribute_item", "inner_attribute_item"):
+        node = node.parent
+    return node.parent if node is not None else None
+
+
+def _find_wholes_in(written: WrittenFile, holder: Node) -> Iterator[_Whole]:
+    """Yield what the children of a node define by halves."""
+    halves: dict[str, list[tuple[Node, Sequence[Node]]]] = {}
+    run = 0
+    always: set[str] = set()
+    for node, attached in group_attributes(holder):
+        if not node.is_named or node.type == "attribute_item":
+            continue
+        conditions = parse_conditions(find_attributes(node, attached))
+        is_step = node.type in STEPS or (holder.type == "block" and not _is_named(node))
+        if not (is_step and conditions):
+            run += 1
+        for name in [f" {run}"] if is_step else _find_names(node):
+            if conditions:
+                halves.setdefault(name, []).append((node, attached))
+            elif node.type != "let_declaration" or name not in halves:
+                always.add(name)  # a variable that follows only takes the name over
+    for name, found in halves.items():
+        if len(found) > 1 and name not in always:
+            yield _read_whole(written, holder, name.strip() if name[0] != " " else "", found)
+
+
+def _is_named(node: Node) -> bool:
+    """Whether a node of a block is an item or a variable."""
+    return node.type.endswith(("_item", "_declaration", "_definition"))
+
+
+def _find_names(node: Node) -> list[str]:
+    """Return the names that a node defines for what stands beside it."""
+    if node.type == "use_declaration":
+        return [name for name in find_imported_names(node) if name != "_"]
+    if node.type == "let_declaration":
+        pattern = node.child_by_field_name("pattern")
+        return [] if pattern is None else sorted({*_find_bound(pattern)})
+    if node.type in ("macro_definition", "match_arm", "line_comment", "block_comment"):
+        return []
+    return [name for name in [read_item_name(node)] if name]
+
+
+def _find_bound(pattern: Node) -> Iterator[str]:
+    """Yield the names that a pattern binds."""
+    if pattern.type in ("identifier", "shorthand_field_identifier"):
+        if is_declared(pattern) and pattern.text is not None:
+            yield pattern.text.decode()
+    else:
+        yield from chain.from_iterable(map(_find_bound, pattern.named_children))
+
+
+def _read_whole(
+    written: WrittenFile, holder: Node, name: str, found: Iterable[tuple[Node, Sequence[Node]]]
+) -> _Whole:
+    assert written.before is not None
+    start = holder.start_byte
+    outer = written.offset_before(start)
+    root = written.before.tree_around([outer]).root_node
+    return _Whole(
+        name,
+        tuple(_read_half(written, node, attached) for node, attached in found),
+        () if holder.parent is None else tuple(find_conditions_around(root, outer)),
+        ()
+        if holder.parent is None
+        else tuple(find_conditions_around(written.source.tree.root_node, start)),
+    )
+
+
+def _read_half(written: WrittenFile, node: Node, attached: Sequence[Node]) -> _Half:
+    assert written.before is not None
+    start, end = node.start_byte, node.end_byte
+    first = min([start, *(a.start_byte for a in attached)])
+    new = next((p for p in written.pieces if p.start <= start and end <= p.end), None)
+    after = tuple(find_conditions_around(written.source.tree.root_node, start))
+    if new is not None:
+        return _Half((new.finding,), is_new=True, before=(), after=after)
+    at = written.offset_before(start)
+    root = written.before.tree_around([at]).root_node
+    writers = written.find_writers(first, start - 1) if first < start else ()
+    return _Half(writers, is_new=False, before=tuple(find_conditions_around(root, at)), after=after)
+
+
+def _find_builds(
+    definitions: Definitions, written: WrittenFile, whole: _Whole
+) -> tuple[frozenset[str], ...]:
+    conditions = chain(whole.before, whole.after, *((*h.before, *h.after) for h in whole.halves))
+    return definitions.find_builds(written.source.path, conditions)
+
+
+def _covers_before(whole: _Whole, builds: Iterable[frozenset[str]]) -> bool:
+    """Whether each build had a half before the port."""
+    old = [half for half in whole.halves if not half.is_new]
+    return len(old) > 1 and all(
+        any(do_conditions_hold(half.before, on) for half in old)
+        for on in builds
+        if do_conditions_hold(whole.before, on)
+    )

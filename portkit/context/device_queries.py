@@ -1,0 +1,180 @@
+"""Questions of code about the device: which are asked, and what is decided by them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.context.original_text import find_original_texts
+from portkit.syntax import patterns
+from portkit.syntax.features import cargo_feature_variable
+from portkit.syntax.source_file import field_text, node_text
+from portkit.syntax.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import PortJob, Site
+    from portkit.profiles.entries import Condition
+
+_OF_PEERS: Final = ("peer", "join")
+"""The verdicts on conditions that ask for a peer."""
+
+
+def is_cuda_query(job: PortJob, node: Node) -> bool:
+    """Whether a node asks for the source vendor: a call such as ``is_cuda()``, or ``cfg!``."""
+    if node.type == "macro_invocation":
+        text = node_text(node)
+        return text.startswith("cfg!") and job.has_cuda_cfg(text)
+    source = job.vendor.source
+    return read_callee_name(node) in (f"is_{source}", f"{source}_is_available")
+
+
+def is_query_path(job: PortJob, path: Node) -> bool:
+    """Whether a path names the method that asks a device: ``Device::is_cuda``."""
+    return field_text(path, "name") == f"is_{job.vendor.source}"
+
+
+def is_build_script_query(job: PortJob, node: Node) -> bool:
+    """Whether a call asks, in a build script, whether the source vendor's feature is on.
+
+    Cargo sets the variable where the feature is on (the Cargo book, "Environment Variables").
+    """
+    variable = re.escape(name_feature_variable(job))
+    asked = rf'(?:(?:std::)?env::)?var(?:_os)?\("{variable}"\)\.(?:is_ok|is_some)\(\)'
+    return re.fullmatch(asked, re.sub(r"\s+", "", node_text(node))) is not None
+
+
+def read_callee_name(call: Node) -> str:
+    """Return the bare name of what a call calls."""
+    return field_text(call, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
+
+
+def name_feature_variable(job: PortJob) -> str:
+    """Return the variable by which a build script asks for the source vendor's feature."""
+    return cargo_feature_variable(job.source_feature)
+
+
+def list_cuda_queries(job: PortJob, condition: Node) -> list[str]:
+    """Return what a condition asks that is about the source vendor: its device, name, feature."""
+    found: list[str] = []
+    pending = [condition]
+    while pending:
+        node = pending.pop()
+        if _asks(job, node):
+            found.append(node_text(node))
+        pending += node.named_children
+    return found
+
+
+def _asks(job: PortJob, node: Node) -> bool:
+    if node.type == "string_literal":
+        return node_text(node) == f'"{name_feature_variable(job)}"'
+    if node.type == "binary_expression":
+        sides = [node_text(side) for side in node.named_children]
+        return field_text(node, "operator") == "==" and f'"{job.vendor.source}"' in sides
+    if node.type == "macro_invocation" and matches_cuda_only(job, node):
+        return True
+    return node.type in ("call_expression", "macro_invocation") and is_cuda_query(job, node)
+
+
+def matches_cuda_only(job: PortJob, macro: Node) -> bool:
+    """Whether a ``matches!`` asks for a value of the source vendor, and for no other."""
+    if field_text(macro, "macro").rsplit("::", 1)[-1] != "matches":
+        return False
+    _, members, _ = patterns.parse_matches_macro(macro)
+    text, start = macro.text or b"", macro.start_byte
+    asked = [text[m.start - start : m.end - start].decode() for m in members]
+    return bool(asked) and all(map(job.mentions_cuda_value, asked))
+
+
+def find_deciding_node(site: Site) -> Node:
+    """Return the ``if`` whose condition a place is part of, else the statement around it."""
+    current = site
+    while current.outer is not None:
+        node, parent = current.node, current.outer.node
+        if parent.type == "if_expression":
+            condition = parent.child_by_field_name("condition")
+            if condition is not None and condition.id == node.id:
+                return parent
+        if parent.type in ("block", "let_declaration", "source_file", "field_initializer"):
+            return parent if parent.type == "let_declaration" else node
+        current = current.outer
+    return current.node
+
+
+class ConditionDecision(Value, frozen=True):
+    """What is decided about a condition.
+
+    Attributes:
+        by: the first decision that applies; none where none does.
+        entry: what findings name it by; empty where there is none.
+        shadowed: the same of those that apply as well, and come after it.
+    """
+
+    by: Condition | None
+    entry: str
+    shadowed: tuple[str, ...]
+
+
+def find_decision(site: Site, holder: Node, *, of_peer: bool = False) -> ConditionDecision:
+    """Return what ``portkit.toml`` and the profile decide about a condition.
+
+    Args:
+        site: a place in it.
+        holder: what is decided. Both sides of it count: the condition, and what follows from it.
+        of_peer: whether the condition is on a peer.
+    """
+    path, codebase = site.source.path, site.job.codebase
+
+    def find() -> ConditionDecision:
+        conditions = codebase.conditions
+        wanted = [c for c in conditions if (c.verdict in _OF_PEERS) is of_peer and c.is_in(path)]
+        texts = (node_text(holder), *find_original_texts(site, holder)) if wanted else ()
+        found = [c for c in wanted if any(map(c.fits, texts))]
+        first, *rest = map(codebase.key, found) if found else [""]
+        return ConditionDecision(found[0] if found else None, first, tuple(rest))
+
+    return site.memoize("decision", holder.id, of_peer, make=find)
+
+
+def is_cuda_branch(site: Site, branch: Node) -> bool:
+    """Whether what an ``if`` does is specific to the source vendor."""
+    body = branch.child_by_field_name("consequence")
+    if body is None:
+        return False
+    return site.memoize(
+        "of source", body.id, make=lambda: site.job.rename_changes_code(node_text(body))
+    )
+
+
+def list_if_chain(site: Site) -> tuple[Node, ...]:
+    """Return every ``if`` of the ``else if`` chain that a place is part of."""
+    first = site
+    while first.outer is not None and first.outer.kind == "else_clause":
+        assert first.outer.outer is not None  # the `if` that the clause belongs to
+        first = first.outer.outer
+    return site.memoize("chain", first.node.id, make=lambda: tuple(_chain(first.node)))
+
+
+def list_chain_links(holder: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Yield each ``if`` of a chain with its condition and its block, or what is no ``if`` whole."""
+    current: Node | None = holder
+    while current is not None and current.type == "if_expression":
+        fields = (current.child_by_field_name(name) for name in ("condition", "consequence"))
+        yield current, tuple(part for part in fields if part is not None)
+        clause = current.child_by_field_name("alternative")
+        current = clause.named_children[-1] if clause is not None else None
+    if current is not None:
+        yield current, (current,)
+
+
+def _chain(node: Node) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        clause = current.child_by_field_name("alternative")
+        pending += (c for c in (clause.named_children if clause else ()) if c.type == current.type)

@@ -1,0 +1,298 @@
+"""Macros that the tree defines: their definitions, their calls, and the items that a call makes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.context.macro_fragments import find_macro_name, parse_body
+from portkit.syntax.cfg import find_conditions_around
+from portkit.syntax.imports import find_imported_names
+from portkit.syntax.items import describe_impl
+from portkit.syntax.known_macros import MacroUse, find_use
+from portkit.syntax.macro_expansion import expand_macro
+from portkit.syntax.name_table import normalize_rust, strip_comments_and_strings
+from portkit.syntax.source_file import ATTACHED, SourceFile, field_text, node_text
+from portkit.syntax.word_search import find_occurrences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import PortJob
+
+_DEFINED: Final = re.compile(rb"\bmacro_rules!\s*(?:r#)?(\w+)")
+_ITEMS: Final = frozenset(
+    {
+        "const_item",
+        "enum_item",
+        "function_item",
+        "function_signature_item",
+        "mod_item",
+        "static_item",
+        "struct_item",
+        "trait_item",
+        "type_item",
+        "union_item",
+    }
+)
+_DEEPEST: Final = 4
+"""How many macros are expanded within each other."""
+
+
+def find_definitions(job: PortJob, name: str) -> tuple[Node, ...]:
+    """Return each `macro_rules!` of the tree that defines a macro.
+
+    Args:
+        job: the job.
+        name: the macro, without its path.
+    """
+
+    def parse() -> tuple[Node, ...]:
+        places = _places(job).get(name, ())
+        found = (_find_at(job.workspace.sources[path], at) for path, at in places)
+        return tuple(node for node in found if node is not None)
+
+    return job.memoize("macro definitions of", name, make=parse)
+
+
+def read_definitions(source: SourceFile, name: str) -> Iterator[Node]:
+    """Yield each `macro_rules!` of a file that defines a macro.
+
+    Args:
+        source: a file in Rust.
+        name: the macro, without its path.
+    """
+    if b"macro_rules!" not in source.data:
+        return
+    for match in _DEFINED.finditer(source.data):
+        if match[1].decode() == name and (node := _find_at(source, match.start())) is not None:
+            yield node
+
+
+def is_defined(job: PortJob, name: str) -> bool:
+    """Tell whether the tree defines a macro before the port.
+
+    Args:
+        job: the job.
+        name: the macro, without its path.
+    """
+    return name in _places(job)
+
+
+def find_calls(job: PortJob, name: str) -> Iterator[tuple[SourceFile, Node]]:
+    """Yield each call of a macro in the tree, with its file.
+
+    Args:
+        job: the job.
+        name: the macro, without its path.
+    """
+    called = re.compile(rb"\b%s\s*!\s*[(\[{]" % re.escape(name.encode()))
+    for source in _rust(job):
+        places = [m.start() for m in called.finditer(source.data)] if b"!" in source.data else []
+        root = source.tree_around(places).root_node if places else None
+        for at in places:
+            node = root.descendant_for_byte_range(at, at + 1) if root is not None else None
+            while node is not None and node.type != "macro_invocation":
+                node = node.parent
+            if node is not None and find_macro_name(node) == name:
+                yield source, node
+
+
+def explain_uncopied_call(job: PortJob, call: Node) -> str:
+    """Return why a person must write the copy of a macro call, or an empty string.
+
+    The copy is right if both calls define items, and no item of both has the same name.
+
+    Args:
+        job: the job.
+        call: the call, which the copy follows.
+    """
+    name, title = find_macro_name(call), job.vendor.title
+    if find_use(name) is MacroUse.ITEMS:
+        return ""
+    definitions = find_definitions(job, name)
+    if len(definitions) != 1:
+        count = "more than once" if definitions else "nowhere"
+        return (
+            f"this tree defines {name}! {count}, so portkit does not know what a second call does."
+            f" Write the call for {title} by hand, if {title} needs one."
+        )
+    items = _items(job, definitions[0], call)
+    if items is None:
+        return (
+            f"{name}! runs code, or portkit cannot tell what it defines. A second call would run"
+            f" on every device. Write what {title} does here by hand."
+        )
+    copy = parse_call(job.rename(node_text(call)))
+    definition = find_copy(job, definitions[0])
+    copied = _items(job, definition, copy) if definition is not None and copy is not None else None
+    if copied is None:
+        return (
+            f"portkit cannot tell what {job.rename(name)}! defines. Write the call for {title} by"
+            " hand."
+        )
+    if twice := sorted(items & copied):
+        return (
+            f"a second call of {name}! would define {twice[0]} again. Write the call for {title}"
+            " by hand, with a name of its own."
+        )
+    return ""
+
+
+def find_copy(job: PortJob, definition: Node) -> Node | None:
+    """Return the definition that the copy of a call reaches.
+
+    Args:
+        job: the job.
+        definition: the definition that the call reaches.
+    """
+    name = field_text(definition, "name")
+    renamed = job.rename(name)
+    if renamed == name:
+        return definition
+    if found := find_definitions(job, renamed):
+        return found[0] if len(found) == 1 else None
+    source = SourceFile("macro.rs", job.rename(node_text(definition)).encode())
+    return _find_at(source, 0)
+
+
+def is_definition_needed(job: PortJob, definition: Node) -> bool:
+    """Tell whether a copy of a macro's definition is called after the port.
+
+    Args:
+        job: the job.
+        definition: the definition, of a macro that is named after the source vendor.
+    """
+    name = field_text(definition, "name")
+
+    def look() -> bool:
+        return any(
+            source.path in job.tree_facts.copied_files
+            or _is_in_copy(job, source, call)
+            or (is_statement(call) and not explain_uncopied_call(job, call))
+            for source, call in find_calls(job, name)
+        )
+
+    return job.memoize("macro needed", name, make=look)
+
+
+def is_body_code(job: PortJob, name: str) -> bool:
+    """Tell whether each body of a macro is code that is ported in its own place.
+
+    Args:
+        job: the job.
+        name: the macro.
+    """
+    definitions = find_definitions(job, name)
+    return bool(definitions) and all(map(_has_code, definitions))
+
+
+def _has_code(definition: Node) -> bool:
+    source = SourceFile("macro.rs", node_text(definition).encode())
+    alone = _find_at(source, 0)
+    rules = alone.named_children if alone is not None else []
+    return all(
+        parse_body(source, rule, {}) is not None for rule in rules if rule.type == "macro_rule"
+    )
+
+
+def is_statement(call: Node) -> bool:
+    """Tell whether a macro call is an item or a statement, and is given no block."""
+    parent = call.parent
+    lists = ("declaration_list", "expression_statement", "source_file")
+    return (
+        parent is not None
+        and parent.type in lists
+        and "{" not in strip_comments_and_strings(node_text(call))
+    )
+
+
+def parse_call(text: str) -> Node | None:
+    """Parse the text of a macro call."""
+    root = SourceFile("macro.rs", f"{text};".encode()).tree.root_node
+    node = root.named_children[0] if root.named_children else None
+    if node is not None and node.type == "expression_statement":
+        node = node.named_children[0]
+    return node if node is not None and node.type == "macro_invocation" else None
+
+
+def _rust(job: PortJob) -> Iterator[SourceFile]:
+    return (s for path, s in sorted(job.workspace.sources.items()) if path.endswith(".rs"))
+
+
+def _places(job: PortJob) -> Mapping[str, Sequence[tuple[str, int]]]:
+    """Return where the tree defines macros, by their names."""
+
+    def look() -> dict[str, list[tuple[str, int]]]:
+        found: dict[str, list[tuple[str, int]]] = {}
+        for source in _rust(job):
+            for at in find_occurrences(source.data, b"macro_rules!"):
+                if match := _DEFINED.match(source.data, at):
+                    found.setdefault(match[1].decode(), []).append((source.path, at))
+        return found
+
+    return job.memoize("macro places", make=look)
+
+
+def _find_at(source: SourceFile, at: int) -> Node | None:
+    node = source.tree_around([at]).root_node.descendant_for_byte_range(at, at + 1)
+    while node is not None and node.type != "macro_definition":
+        node = node.parent
+    return node
+
+
+def _is_in_copy(job: PortJob, source: SourceFile, call: Node) -> bool:
+    """Tell whether a call stands in an item that gets a copy."""
+    if any(
+        job.cfg_requires_cuda(cfg)
+        for cfg in find_conditions_around(source.tree.root_node, call.start_byte)
+    ):
+        return True
+    node = call.parent
+    while node is not None:
+        name = describe_impl(node) if node.type == "impl_item" else field_text(node, "name")
+        if node.type != "macro_definition" and name and job.rename(name) != name:
+            return True
+        node = node.parent
+    return False
+
+
+def _items(job: PortJob, definition: Node, call: Node, depth: int = 0) -> frozenset[str] | None:
+    """Return the names of the items that a call defines; None if it does anything else."""
+    text = expand_macro(definition, call)
+    root = SourceFile("macro.rs", text.encode()).tree.root_node if text is not None else None
+    if root is None or root.has_error or depth > _DEEPEST:
+        return None
+    found: set[str] = set()
+    for node in root.named_children:
+        inner = node.named_children[0] if node.type == "expression_statement" else node
+        if inner.type == "macro_invocation":
+            definitions = find_definitions(job, find_macro_name(inner))
+            more = _items(job, definitions[0], inner, depth + 1) if len(definitions) == 1 else None
+            if more is None:
+                return None
+            found |= more
+        elif (names := _names(node)) is not None:
+            found |= names
+        else:
+            return None
+    return frozenset(found)
+
+
+def _names(node: Node) -> set[str] | None:
+    """Return the names that an item defines; None for what is no item."""
+    if node.type in ATTACHED or node.type in ("empty_statement", "macro_definition"):
+        return set()
+    if node.type == "use_declaration":
+        return {*find_imported_names(node)} - {"_"}
+    if node.type == "impl_item":
+        head = normalize_rust(describe_impl(node))
+        body = node.child_by_field_name("body")
+        if field_text(node, "trait") or body is None:
+            return {f"impl {head}"}
+        return {f"{head}::{field_text(each, 'name')}" for each in body.named_children}
+    if node.type in _ITEMS:
+        return {field_text(node, "name")} - {"_"}
+    return None

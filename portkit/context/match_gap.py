@@ -1,0 +1,48 @@
+"""A gap: values that a ``match`` takes before the port and does not take after it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from portkit.syntax.value import Value
+
+if TYPE_CHECKING:
+    from portkit.syntax.span import Span
+
+
+class MissingArmBehavior(StrEnum):
+    """What the missing arms do."""
+
+    STANDS = "stands"
+    """They are there already."""
+    COPY = "copy"
+    """The same as the source vendor's arm, under the names of the vendor that is written."""
+    OTHERS = "others"
+    """The same as the arms on other values."""
+    ERROR = "error"
+    """They answer with an error."""
+
+
+class MatchGap(Value, frozen=True):
+    """Values that a ``match`` does not take after the port.
+
+    Attributes:
+        path: the file.
+        span: the ``match``.
+        at: where the missing arms are set.
+        symbol: the items around the ``match``.
+        enums: the enums that gain a variant, by their names.
+        arms: the missing arms.
+        errors: the same arms, each of which answers with an error.
+        answer: what they do; an error if one of them answers with an error.
+    """
+
+    path: str
+    span: Span
+    at: int
+    symbol: str
+    enums: tuple[str, ...]
+    arms: str
+    errors: str
+    answer: MissingArmBehavior

@@ -1,0 +1,198 @@
+"""What an editor is asked to do about a place: edits, which the editor makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lsprotocol.types import (
+    CreateFile,
+    OptionalVersionedTextDocumentIdentifier,
+    Range,
+    TextDocumentEdit,
+    TextEdit,
+    WorkspaceEdit,
+)
+from msgspec.structs import replace
+
+from portkit.editor.positions import START, Positions
+from portkit.engine.partial_ports import add_error_arms, check_variants
+from portkit.engine.session import check_portable
+from portkit.profiles.exclusion_writer import (
+    append_exclusion,
+    check_accepts_nothing,
+    check_excludable,
+)
+from portkit.profiles.settings import NAME
+from portkit.report.model import State
+from portkit.syntax.items import find_items
+from portkit.syntax.value import Value
+from portkit.workspace.edits import match_newlines
+from portkit.workspace.finding import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from portkit.editor.diagnostics import EditorSite
+    from portkit.editor.workspace import EditorWorkspace
+    from portkit.engine.scan import Scan
+
+REASON: Final = "say why"
+"""What stands for the reason until the person has written it, who is brought there."""
+
+Change = CreateFile | TextDocumentEdit
+
+
+class Documents(Value, frozen=True):
+    """What the client calls the files of a tree.
+
+    Attributes:
+        uri: from a file's path to its URI.
+        version: from a file's path to the version of its document; none where it is not open.
+    """
+
+    uri: Callable[[str], str]
+    version: Callable[[str], int | None]
+
+    def edit(self, path: str, *edits: TextEdit) -> TextDocumentEdit:
+        """Return edits of one file."""
+        document = OptionalVersionedTextDocumentIdentifier(self.uri(path), self.version(path))
+        return TextDocumentEdit(document, edits)
+
+
+def is_written(place: EditorSite) -> bool:
+    """Whether there is something to write at a place."""
+    return place.finding.status is Status.TODO
+
+
+def requires_action(place: EditorSite) -> bool:
+    """Whether a place asks for something, so that it can be kept instead."""
+    return place.site.state in (State.MANUAL, State.REVIEW, State.MECHANICAL)
+
+
+def build_fix(tree: EditorWorkspace, place: EditorSite, documents: Documents) -> WorkspaceEdit:
+    """Return what writes one place, as ``portkit apply --at`` does, without rustfmt.
+
+    Raises:
+        PortkitError: the tree is none that can be ported, or the place cannot be written alone.
+    """
+    scan = tree.scan
+    assert scan is not None, "a place comes from a scan"
+    check_portable(scan)
+    alone = replace(scan, findings=(place.finding,))
+    check_variants(scan, alone)
+    return WorkspaceEdit(
+        document_changes=[*_list_changes(tree, add_error_arms(scan, alone), documents)]
+    )
+
+
+def _list_changes(tree: EditorWorkspace, chosen: Scan, documents: Documents) -> Iterator[Change]:
+    sources = chosen.job.workspace.sources
+    by_path: dict[str, list[TextEdit]] = {}
+    todo = [finding for finding in chosen.findings if finding.status is Status.TODO]
+    for finding in todo:
+        positions = tree.positions(finding.path) if finding.edits else None
+        for edit in sorted(finding.edits, key=lambda each: (each.start, each.end)):
+            assert positions is not None
+            there = Range(positions.position(edit.start), positions.position(edit.end))
+            text = match_newlines(sources[finding.path], edit.text).decode()
+            by_path.setdefault(finding.path, []).append(TextEdit(there, text))
+    for path, edits in sorted(by_path.items()):
+        yield documents.edit(path, *edits)
+    for finding in todo:
+        for file in finding.files():
+            if file.before is None:
+                yield CreateFile(documents.uri(file.path))
+                yield documents.edit(file.path, TextEdit(START, file.text))
+            else:
+                whole = tree.whole(file.before)
+                yield documents.edit(file.path, TextEdit(whole, file.text))
+
+
+def build_exclusion(
+    tree: EditorWorkspace, place: EditorSite, before: bytes | None, documents: Documents
+) -> tuple[WorkspaceEdit, Range]:
+    """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``.
+
+    Args:
+        tree: the tree.
+        place: the place.
+        before: ``portkit.toml`` as it is; none where there is no such file.
+        documents: what the client calls files.
+
+    Raises:
+        ConfigError: the file cannot take it, it cannot be excluded, or it would take back that
+            another was accepted.
+    """
+    site = place.site
+    check_excludable(site.code, site.id, site.message)
+    taken = [
+        f"{each.site.id} {each.site.position}"
+        for each in tree.places.get(place.shown, ())
+        if each.site.looked_at and _build_skip_key(each) == _build_skip_key(place)
+    ]
+    check_accepts_nothing(site.code, site.position, taken)
+    after = append_exclusion(before or b"", site.code, site.path, site.symbol, REASON)
+    end = tree.whole(before or b"").end
+    changes: list[Change] = [CreateFile(documents.uri(NAME))] if before is None else []
+    added = after[len(before or b"") :].decode()
+    changes.append(documents.edit(NAME, TextEdit(Range(end, end), added)))
+    at = after.rindex(REASON.encode())
+    positions = Positions(after, tree.encoding)
+    reason = Range(positions.position(at), positions.position(at + len(REASON)))
+    return WorkspaceEdit(document_changes=changes), reason
+
+
+def _build_skip_key(place: EditorSite) -> tuple[str, str, str]:
+    """Return what an exclusion names of a finding."""
+    return place.site.code, place.site.path, place.site.symbol
+
+
+def find_cuda_counterpart(
+    tree: EditorWorkspace, path: str, offset: int
+) -> tuple[str, Range] | None:
+    """Return where the CUDA side stands of what stands for ROCm; none where that is not known.
+
+    A file that was copied as a whole has its side in the file that it was copied from, an item in
+    the item of that name. Anything else is part of the counterpart of a place.
+
+    Args:
+        tree: the tree.
+        path: the file.
+        offset: where in it.
+    """
+    scan = tree.scan
+    if scan is None or path not in scan.job.workspace.sources:
+        return None
+    offset = _skip_blanks(scan.job.workspace.sources[path].data, offset)
+    origin = {copy: file for file, copy in scan.job.tree_facts.copied_files.items()}.get(path)
+    if origin is not None:
+        return origin, _find_same_item(tree, scan, path, offset, origin)
+    for finding in scan.findings:
+        if finding.path == path and finding.status is Status.PORTED:
+            own = finding.span.start <= offset < finding.span.end
+            if not own and any(each.start <= offset < each.end for each in finding.claims):
+                return path, tree.positions(path).range(finding.span)
+    return None
+
+
+def _skip_blanks(data: bytes, offset: int) -> int:
+    """Return where what an offset is about begins: who asks about a line is before its text."""
+    while data[offset : offset + 1] in (b" ", b"\t"):
+        offset += 1
+    return offset
+
+
+def _find_same_item(
+    tree: EditorWorkspace, scan: Scan, path: str, offset: int, origin: str
+) -> Range:
+    """Return where the item around an offset of a copy stands in its file, else the beginning."""
+    sources = scan.job.workspace.sources
+    around = [
+        each for each in find_items(sources[path]) if each.span.start <= offset < each.span.end
+    ]
+    if around:
+        symbol = max(around, key=lambda each: each.span.start).symbol
+        for item in find_items(sources[origin]):
+            if scan.job.rename(item.symbol) == symbol:
+                return tree.positions(origin).range(item.span)
+    return START

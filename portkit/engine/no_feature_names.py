@@ -1,0 +1,148 @@
+"""Names of what stands in files whose CUDA side has no counterpart (``[[plain]]``).
+
+Nothing in such a file gets a copy, so what it names after CUDA is called so in every build, and is
+kept wherever it is used: a function ``use_nccl``, a field ``cuda_peer_access``.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.syntax.word_search import build_word_finder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from portkit.profiles.profile import CodebaseProfile, VendorProfile
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.cargo_workspace import Workspace
+
+_KEYWORDS: Final = (
+    *("const", "enum", "fn", "macro_rules!", "mod", "static", "struct", "trait", "type", "union"),
+)
+# What may not stand before a keyword is looked at behind it: its first letter is then what is
+# looked for, which takes half as long.
+_KEYWORD: Final = "|".join(rf"{word}(?<!\w{word})" for word in _KEYWORDS)
+_ITEM: Final = re.compile(rf"(?:{_KEYWORD})\s+(?:mut\s+)?(\w+)".encode())
+# Looked for from the end of the line before, which takes less than from each byte.
+_FIELD: Final = re.compile(rb"\n[ \t]+(?:pub(?:\([^)]*\))?[ \t]+)?(\w+)[ \t]*:(?!:)")
+_ENUM: Final = re.compile(rb"\benum\s+\w[^{;]*\{")
+_VARIANT: Final = re.compile(rb"(?:^|[{,])\s*(?:#\[[^\]]*\]\s*)*(\w+)")
+_BEHIND: Final = re.compile(rb"::(\w+)")
+_LAST_WORD: Final = re.compile(rb"\w+\Z")
+_USE: Final = re.compile(rb"\buse\s+([^;]+);")
+_COMMENT: Final = re.compile(rb"//[^\n]*")
+_BRACE: Final = re.compile(rb"[{}()]")
+_OWN: Final = frozenset({"crate", "self", "super", "Self"})
+"""Ways to say where a name of the tree's own is."""
+
+
+def keep_no_feature_names(
+    codebase: CodebaseProfile, vendor: VendorProfile, workspace: Workspace
+) -> tuple[CodebaseProfile, VendorProfile]:
+    """Return profiles that keep the names of what the plain files of a codebase define.
+
+    A name is not kept that a file which is ported defines, that is CUDA's own or its bindings', or
+    that code takes from what the tree does not define, as ``Device::new_cuda`` does.
+
+    Args:
+        codebase: the profile.
+        vendor: the vendor that is written.
+        workspace: the tree.
+    """
+    sources = [s for path, s in sorted(workspace.sources.items()) if path.endswith(".rs")]
+    items = {s.path: [name.decode() for name in _ITEM.findall(s.data)] for s in sources}
+    words_in = build_word_finder((*vendor.vocabulary,))
+    about = [s for s in sources if words_in(s.data)]
+    ported: set[str] = set()
+    found: dict[str, str] = {}
+    for source in about:
+        entry = codebase.find_no_feature_entry(source.path)
+        defines = dict.fromkeys((*items[source.path], *_members(source)))
+        for name in filter(_match_vendor_words(vendor), defines):
+            if entry is None:
+                ported.add(name)
+            else:
+                found.setdefault(name, entry.reason)
+    crates = {crate.name.replace("-", "_") for crate in workspace.crates}
+    defined = {*crates, *_OWN, *chain.from_iterable(items.values())}
+    others = {*ported, *_list_known_names(vendor), *_find_external_names(found, about, defined)}
+    own = {name: reason for name, reason in found.items() if name not in others}
+    names = replace(vendor.names, words={**vendor.names.words, **{name: name for name in own}})
+    kept = {**own, **codebase.kept_names}
+    return replace(codebase, kept_names=kept), replace(vendor, names=names)
+
+
+def _match_vendor_words(vendor: VendorProfile) -> Callable[[str], re.Match[str] | None]:
+    named = re.compile("|".join(map(re.escape, sorted(vendor.vocabulary))))
+    return lambda name: named.search(name.lower())
+
+
+def _list_known_names(vendor: VendorProfile) -> Iterator[str]:
+    """Yield the names that are CUDA's own, those of a device, or its bindings'."""
+    source = vendor.source
+    yield from (source, source.capitalize(), source.upper())
+    yield from (f"is_{source}", f"{source}_is_available")
+    yield from vendor.names.words
+
+
+def _find_external_names(
+    names: Container[str], about: Sequence[SourceFile], defined: Container[str]
+) -> Iterator[str]:
+    """Yield the names that a path takes from what the tree does not define.
+
+    Args:
+        names: those that are asked about.
+        about: the files that may use them.
+        defined: the crates and the items of the tree.
+    """
+    for source in about:
+        pairs = set(_paths(source.data, names))
+        foreign = _brought_in(source, defined) if pairs else frozenset()
+        for outer, name in pairs:
+            if outer not in defined or outer in foreign:
+                yield name
+
+
+def _paths(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield each of some names that stands behind a ``::``, after the word before that."""
+    for match in _BEHIND.finditer(data):
+        # Looked for from the colons, which are rare, and not from each word. No word is longer.
+        if (name := match[1].decode()) in names and (
+            before := _LAST_WORD.search(data[max(match.start() - 100, 0) : match.start()])
+        ):
+            yield before[0].decode(), name
+
+
+def _brought_in(source: SourceFile, defined: Container[str]) -> frozenset[str]:
+    """Return the words of a file's imports from what is not of the tree."""
+    uses = (use.decode() for use in _USE.findall(source.data))
+    foreign = (use for use in uses if re.split(r"\W", use, maxsplit=1)[0] not in defined)
+    return frozenset(word for use in foreign for word in re.findall(r"\w+", use))
+
+
+def _members(source: SourceFile) -> Iterator[str]:
+    """Yield the names of the fields and variants that a file defines."""
+    yield from (name.decode() for name in _FIELD.findall(b"\n" + source.data))
+    for match in _ENUM.finditer(source.data):
+        body = _COMMENT.sub(b"", _body(source.data, match.end()))
+        yield from (name.decode() for name in _VARIANT.findall(body))
+
+
+def _body(data: bytes, start: int) -> bytes:
+    """Return what stands in braces that are open, without what stands in others inside them."""
+    out, depth, at = [], 1, start
+    for brace in _BRACE.finditer(data, start):
+        if depth == 1:
+            out.append(data[at : brace.start()])
+        depth += 1 if brace[0] in b"{(" else -1
+        at = brace.end()
+        if not depth:
+            break
+    else:
+        out.append(data[at:] if depth == 1 else b"")
+    return b" ".join(out)

@@ -1,0 +1,253 @@
+"""One walk over one file: down into what holds a mention that no finding has claimed."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections import deque
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from portkit.context.macro_fragments import parse_tokens
+from portkit.context.port_job import Scope, Site
+from portkit.port.emit import make_finding
+from portkit.rules import FileFilter
+from portkit.syntax.cfg import FIELD_VALUES
+from portkit.syntax.items import describe_item
+from portkit.syntax.source_file import ATTACHED, field_text, group_attributes, node_text, span_of
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import PortJob
+    from portkit.engine.rule_index import RuleIndex
+    from portkit.syntax.source_file import SourceFile
+    from portkit.syntax.span import Span
+    from portkit.workspace.finding import Finding
+
+_NOT_WHOLE = (
+    "the parser does not understand the item around this place (PK901), so nothing is written: do"
+    " it by hand"
+)
+DEEPEST = 1_000
+"""How many levels of syntax are looked into: time grows with their square; a codebase has 20."""
+MOST_PLACES = 200_000
+"""How many places of one file are looked at; a codebase has 200."""
+MOST_READ = 1 << 26
+"""How many bytes the nodes of one file may have that rules are asked about; a codebase has 1 MB."""
+_CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
+
+
+class TooMuchError(Exception):
+    """A file has more of something than is looked at; the message is half a sentence."""
+
+
+class Unaccounted(Value, frozen=True, order=True):
+    """A backend mention that no finding accounts for."""
+
+    path: str
+    offset: int
+    line: int
+    text: str
+
+
+class Walk:
+    """One walk over one file."""
+
+    def __init__(
+        self,
+        job: PortJob,
+        source: SourceFile,
+        places: list[int],
+        asked: RuleIndex,
+    ) -> None:
+        self.job = job
+        self.source = source
+        self.places = list(places)
+        self.read = 0
+        self.next = list(range(len(places) + 1))
+        self.known: dict[tuple[Hashable, ...], object] = {}
+        self.asked = asked
+        self.crate = job.workspace.crate_of(source.path)
+        self.findings: list[Finding] = []
+        self.broken: list[Span] = []
+
+    def run(self) -> tuple[list[Finding], list[Unaccounted]]:
+        """Walk from the root; return what was found, and what nothing has claimed."""
+        tree = self.source.tree_around(self.places, self.job.rocm_words)
+        root = tree.root_node
+        if root.has_error:
+            self.findings += self.asked.run_file_rules(FileFilter.BROKEN, self.job, self.source)
+            broken = [c for c in root.children if c.has_error or c.is_missing]
+            # Where no part is broken the parser could make no file of the parts.
+            self.broken = [span_of(node) for node in broken or [root]]
+        whole = self._site(root, (), (), Scope(), None)
+        pending: deque[Site] = deque()
+        self._push(pending, whole, Scope())
+        while pending:
+            site = pending.pop()
+            if not self._holds_open(site.start, site.node.end_byte):
+                continue
+            self.read += site.node.end_byte - site.start
+            if self.read > MOST_READ:
+                raise TooMuchError("its places lie too deep in each other for their number")
+            for rule in self.asked.find_node_rules(site.kind):
+                for intent in rule.check(site):
+                    finding = self._understood(make_finding(site, rule.code, intent))
+                    self.findings.append(finding)
+                    self._claim(finding.claims)
+            if self._holds_open(site.start, site.node.end_byte):
+                self._push(pending, site, _inner_scope(site))
+        return self.findings, self._left()
+
+    def _understood(self, finding: Finding) -> Finding:
+        """Return a finding that writes nothing into an item that is not parsed whole."""
+        edits = finding.edits
+        within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
+        return make_manual(finding, _NOT_WHOLE) if within else finding
+
+    def _left(self) -> list[Unaccounted]:
+        found = []
+        at = self._open(0)
+        while at < len(self.places):
+            offset = self.places[at]
+            line, column = self.source.position(offset)
+            said = self.source.line_around(offset, offset + 1 - column)
+            found.append(Unaccounted(self.source.path, offset, line, said))
+            at = self._open(at + 1)
+        return found
+
+    def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
+        node = site.node
+        # Attributes of such a node are its own, not those of the child behind them.
+        own = node.type in FIELD_VALUES
+        code = parse_tokens(site) or node
+        siblings = tuple((c, ()) for c in node.children) if own else tuple(group_attributes(code))
+        for child, attributes in reversed(siblings):
+            start = attributes[0].start_byte if attributes else child.start_byte
+            if not self._holds_open(start, child.end_byte):
+                continue
+            pending.append(self._site(child, attributes, siblings, scope, site))
+            # Comments among the attributes of an item that nobody claims are places of their own.
+            for attached in attributes:
+                if attached.type != "attribute_item":
+                    pending.appendleft(self._site(attached, (), siblings, scope, site))
+
+    def _site(
+        self,
+        node: Node,
+        attributes: tuple[Node, ...],
+        siblings: tuple[tuple[Node, tuple[Node, ...]], ...],
+        scope: Scope,
+        outer: Site | None,
+    ) -> Site:
+        level = 0 if outer is None else outer.level + 1
+        if level > DEEPEST:
+            raise TooMuchError(f"it is nested deeper than {DEEPEST:,} levels")
+        crate, job = self.crate, self.job
+        return Site(
+            node, attributes, siblings, self.source, scope, crate, job, outer, level, self.known
+        )
+
+    def _holds_open(self, start: int, end: int) -> bool:
+        at = self._open(bisect.bisect_left(self.places, start))
+        return at < len(self.places) and self.places[at] < end
+
+    def _open(self, at: int) -> int:
+        """Return the index of the first place from one on that nothing has claimed."""
+        last = at
+        while self.next[last] != last:
+            last = self.next[last]
+        while self.next[at] != last:
+            self.next[at], at = last, self.next[at]
+        return last
+
+    def _claim(self, spans: Iterable[Span]) -> None:
+        for span in spans:
+            high = bisect.bisect_left(self.places, span.end)
+            at = self._open(bisect.bisect_left(self.places, span.start))
+            while at < high:
+                self.next[at] = at + 1
+                at = self._open(at + 1)
+
+
+def _inner_scope(site: Site) -> Scope:
+    """Return the scope of what a place holds."""
+    scope, node = site.scope, site.node
+    vendor = scope.vendor or _vendor(site)
+    gated = scope.gated or site.is_rocm_only
+    if node.type in (
+        "function_item",
+        "trait_item",
+        "impl_item",
+        "mod_item",
+        "enum_item",
+        "struct_item",
+        "macro_definition",
+        "function_definition",
+        "class_definition",
+    ):
+        name = describe_item(node)
+        container = _CONTAINERS.get(node.type, "")
+        if container == "impl" and node.child_by_field_name("trait") is not None:
+            container = "trait impl"
+        type_name = scope.type_name
+        if node.type in ("impl_item", "trait_item"):
+            type_name = name.rsplit(" for ", 1)[-1].removeprefix("trait ")
+        return Scope(
+            symbol=site.symbol(name),
+            function=field_text(node, "name") if "function" in node.type else scope.function,
+            type_name=type_name,
+            container=container,
+            vendor=vendor,
+            gated=gated,
+        )
+    lists = ("declaration_list", "enum_variant_list", "field_declaration_list")
+    container = scope.container if node.type in lists else ""
+    if (vendor, gated, container) == (scope.vendor, scope.gated, scope.container):
+        return scope  # as within most nodes
+    return replace(scope, vendor=vendor, gated=gated, container=container)
+
+
+def _vendor(site: Site) -> str:
+    """Return the vendor that a place is specific to, or an empty string."""
+    job, kind = site.job, site.kind
+    if site.unported_feature:
+        return "unported"
+    if kind in ATTACHED:
+        return ""
+    if site.is_cuda_only:
+        return job.vendor.source
+    if site.is_rocm_only:
+        return job.vendor.name
+    if kind in ("function_item", "struct_item", "trait_item", "mod_item", "const_item"):
+        named = job.find_vendor(site.name)
+        return named if named in (job.vendor.source, job.vendor.name) else ""
+    if kind == "impl_item":
+        head = field_text(site.node, "type") + " " + field_text(site.node, "trait")
+        if job.rename_changes_code(head):
+            return job.vendor.source
+        if job.vendor.variant in head:
+            return job.vendor.name
+    if kind == "match_arm":
+        pattern = node_text(site.node.child_by_field_name("pattern"))
+        return job.vendor.name if re.search(rf"\b{job.vendor.variant}\b", pattern) else ""
+    return ""
+
+
+def make_manual(finding: Finding, why: str) -> Finding:
+    """Return a finding that writes nothing, and says why."""
+    if not finding.edits:
+        return finding
+    return replace(
+        finding,
+        applicability=Applicability.MANUAL,
+        status=Status.NONE,
+        message=f"{finding.message}; {why}",
+        edits=(),
+    )

@@ -1,0 +1,219 @@
+"""The CUDA sources of one folder as HIP sources, made when one of them is asked for."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import field
+from msgspec.structs import replace
+
+from portkit.hipify import api_table
+from portkit.hipify.errors import KernelInputError
+from portkit.hipify.kernel_profile import NO_PROFILE
+from portkit.hipify.kernel_source import KernelSource
+from portkit.hipify.paths import is_cuda
+from portkit.hipify.prelude import load_prelude_headers
+from portkit.hipify.rules import prelude_include, ptx_instruction
+from portkit.hipify.target_paths import (
+    PLAIN_HEADERS,
+    choose_targets,
+    find_headers_to_translate,
+    find_included_files,
+    find_renamed_includes,
+)
+from portkit.hipify.translator import collect_own_names, patch_source, translate
+from portkit.syntax.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from portkit.hipify.kernel_profile import KernelProfile
+    from portkit.hipify.translator import Translation
+    from portkit.workspace.finding import Finding
+
+_ASSEMBLY = re.compile(rb"\b(?:asm|__asm__|__asm)\b")
+_INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
+
+
+class TranslatedSources(Value, frozen=True, dict=True):
+    """The translation of a folder.
+
+    Which files it makes is known without making them.
+
+    Attributes:
+        sources: the files of the folder, by their path below it; those that are not CUDA's by
+            their suffix are left aside, but for plain headers that CUDA's cannot do without
+            (`portkit.hipify.target_paths`).
+        profile: what is known of the codebase.
+        known: translations that were made elsewhere, by the path of the CUDA source.
+        headers_too: whether the translation lies elsewhere, so that every plain header goes with
+            it under its own name. What of them says nothing of CUDA's stays as it is.
+    """
+
+    sources: Mapping[str, bytes]
+    profile: KernelProfile = NO_PROFILE
+    known: Mapping[str, Translation] = field(default_factory=dict)
+    headers_too: bool = False
+
+    @cached_property
+    def targets(self) -> Mapping[str, str]:
+        """The path of each HIP source below the folder, by that of its CUDA source."""
+        cuda = [path for path in self.sources if is_cuda(path)]
+        if self.headers_too:
+            plain = [path for path in self.sources if path.endswith(PLAIN_HEADERS)]
+            found = {path: path for path in plain} | choose_targets(cuda, plain)
+        else:
+            plain = [path for path in self._included if not is_cuda(path)]
+            changed = find_headers_to_translate(self._included, self._names_cuda)
+            found = choose_targets([*cuda, *changed], plain)
+        return {path: found[path] for path in sorted(found)}
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The plain headers that the HIP sources include as they are."""
+        return frozenset(self._included) - self.targets.keys()
+
+    @cached_property
+    def _included(self) -> Mapping[str, frozenset[str]]:
+        return find_included_files(self.sources)
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The headers that the HIP sources include, the profile's and the prelude's."""
+        cuda = [self.sources[path] for path in self.targets]
+        patches = find_patch_replacements(self.profile, self.targets)
+        needed = find_needed_headers(
+            [*cuda, *patches, *find_ptx_headers(self._translated, self.profile)]
+        )
+        return {**find_profile_headers(self.profile, self.targets), **needed}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file of the translation, sorted."""
+        return tuple(sorted({*self.targets.values(), *self.headers}))
+
+    def text(self, path: str) -> str:
+        """Return the text of one of the files.
+
+        Raises:
+            KernelInputError: a CUDA source is not UTF-8.
+        """
+        return self.headers[path] if path in self.headers else self._texts[path]
+
+    def translation(self, path: str) -> Translation:
+        """Return the translation of one CUDA source.
+
+        Raises:
+            KernelPatchError: two edits overlap.
+        """
+        if path in self.known:
+            return self.known[path]
+        names = find_renamed_includes(path, self.sources, self.targets)
+        made = translate(path, self.sources[path], self.profile, self._own, names)
+        made = replace(made, target=self.targets[path])
+        if is_cuda(path) or _has_cuda_code(made):
+            return made
+        return replace(made, content=self.sources[path], findings=())
+
+    def _names_cuda(self, path: str) -> bool:
+        """Whether what a plain header says itself is CUDA's."""
+        if path in self.known:
+            return True
+        return _has_cuda_code(translate(path, self.sources[path], self.profile, self._own))
+
+    @property
+    def _translated(self) -> Mapping[str, bytes]:
+        return {path: self.sources[path] for path in self.targets}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules say of the CUDA sources, by path and place."""
+        return tuple(finding for each in self._translations for finding in each.findings)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, str]:
+        return {each.target: _decode_text(each) for each in self._translations}
+
+    @cached_property
+    def _translations(self) -> tuple[Translation, ...]:
+        return tuple(self.translation(path) for path in self.targets)
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return collect_own_names(self.sources)
+
+
+def find_needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
+    """Return the prelude's headers that sources need, name to text.
+
+    Args:
+        contents: CUDA sources and what patches write into them, or their translations.
+    """
+    prelude = load_prelude_headers()
+    together = b"\0".join(contents)
+    asked = (
+        mapping.hip
+        for mapping in api_table.load_corrections().values()
+        if mapping.hip in prelude
+        and (mapping.cuda.encode() in together or mapping.hip.encode() in together)
+    )
+    beside = (
+        mapping.header
+        for mapping in api_table.load_corrections().values()
+        if mapping.header and mapping.cuda.encode() in together
+    )
+    named = (name for name in prelude if name.encode() in together)
+    pending = ["hipx.h", *asked, *beside, *named]
+    needed: dict[str, str] = {}
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed[name] = prelude[name]
+            pending += _INCLUDE.findall(needed[name])
+    return dict(sorted(needed.items()))
+
+
+def find_ptx_headers(sources: Mapping[str, bytes], profile: KernelProfile) -> Iterator[bytes]:
+    """Yield the name of the header for inline PTX where one of the sources has some that is known.
+
+    Args:
+        sources: what is translated, path to content.
+        profile: what is known of the codebase.
+    """
+    for path, content in sorted(sources.items()):
+        if _ASSEMBLY.search(content):
+            text = patch_source(path, content, profile).decode("latin-1")
+            source = KernelSource(path, text, profile.undefined, frozenset(), profile.defined)
+            if any(isinstance(new, str) for _, new in ptx_instruction.translate_statements(source)):
+                yield ptx_instruction.HEADER.encode()
+                return
+
+
+def find_patch_replacements(profile: KernelProfile, paths: Iterable[str]) -> Iterator[bytes]:
+    """Yield what the profile's patches write into one of the sources."""
+    paths = tuple(paths)
+    for patch in profile.patches:
+        if any(map(patch.concerns, paths)):
+            yield patch.replace.encode()
+
+
+def find_profile_headers(profile: KernelProfile, paths: Iterable[str]) -> Mapping[str, str]:
+    """Return the profile's headers that lie beside one of the sources, path to text."""
+    folders = {path.rpartition("/")[0] for path in paths}
+    return {path: text for path, text in profile.headers if path.rpartition("/")[0] in folders}
+
+
+def _has_cuda_code(translation: Translation) -> bool:
+    """Whether there is something of CUDA's in a source; the prelude is for every translation."""
+    return any(finding.code != prelude_include.CODE for finding in translation.findings)
+
+
+def _decode_text(translation: Translation) -> str:
+    try:
+        return translation.content.decode()
+    except UnicodeDecodeError as error:
+        raise KernelInputError(
+            f"{translation.path} is not UTF-8 (byte {error.start}): save it as UTF-8"
+        ) from None

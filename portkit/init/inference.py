@@ -1,0 +1,295 @@
+"""Looks into a tree without a profile, and derives what one would say."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.codebases.registry import find_announced, find_codebase, find_shipped, list_codebases
+from portkit.engine.dependency_ports import add_dependency_ports
+from portkit.init.draft import Draft, Inferred, Question
+from portkit.init.ported_dependencies import find_bindings_beside, uses_bindings
+from portkit.port import cuda_only_deps, cuda_tools
+from portkit.port.whole_crates import find_whole_crates
+from portkit.profiles.profile import load_codebase
+from portkit.syntax.features import is_feature_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from portkit.context.port_job import PortJob
+    from portkit.engine.scan import Scan
+    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+    from portkit.workspace.cargo_workspace import Crate
+    from portkit.workspace.finding import Finding
+
+_VARIANT: Final = "PK505"
+_MODULE: Final = re.compile(r"\b(\w+) = \"(\w+)\"")
+_WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
+"""How the name of an error begins that says that a backend was not built."""
+_TRANSLATED: Final = ".cu"
+
+
+def infer_profile(found: Scan) -> Draft:
+    """Return what a tree tells about its profile.
+
+    Args:
+        found: a scan of the tree without a profile.
+    """
+    job = found.job
+    crate, why = _find_marker(job)
+    name, named_by = _name(job, crate)
+    variants = [f for f in found.findings if f.code == _VARIANT]
+    version = job.workspace.version
+    uses = tuple(_uses(job))
+    bindings = _bindings(job, uses)
+    whole = _find_cuda_only_crates(job, uses)
+    return Draft(
+        name=Inferred(name, named_by),
+        crate=Inferred(crate.name, why),
+        first_version=Inferred(
+            re.split(r"[-+]", version)[0] or "0.0.0",
+            "The version of the tree" if version else "The tree states no version",
+        ),
+        options=(*_source_feature(job), *_error(variants)),
+        uses=uses,
+        bindings=bindings,
+        sources=tuple(_sources(job, whole)),
+        derived=(*_devices(variants), *_list_cuda_only(job), *map(_counterpart, whole)),
+        questions=tuple(_find_questions(found)),
+        left=(*_list_undecided(job, whole), *_list_unbound(job, uses, bindings)),
+    )
+
+
+def _find_marker(job: PortJob) -> tuple[Crate, str]:
+    """Return the crate with the feature that most others of the tree are built on, and why."""
+    crates = job.workspace.crates
+    having = [c for c in crates if job.source_feature in c.features] or [*crates]
+    dependents = Counter(
+        other.name
+        for crate in crates
+        for other in having
+        if crate is not other and _depends_on(job, crate, other)
+    )
+    first = min(having, key=lambda c: (-dependents[c.name], c.directory))
+    manifest = posixpath.normpath(f"{first.directory}/Cargo.toml")
+    count = dependents[first.name]
+    has = f"it has the feature {job.source_feature}" if job.source_feature in first.features else ""
+    built = f"{count} of the {len(crates)} crates depend on it" if count else ""
+    why = ", and ".join(filter(None, (has, built))) or "it is the first crate"
+    return first, f"{manifest}: {why}"
+
+
+def _depends_on(job: PortJob, crate: Crate, other: Crate) -> bool:
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    tables = (crate.manifest.get(kind) for kind in kinds)
+    for table in tables:
+        for name in table if isinstance(table, dict) else ():
+            said = job.workspace.dependency(crate, name)
+            if str(said.get("package", name)) == other.name:
+                return True
+    return False
+
+
+def _name(job: PortJob, marker: Crate) -> tuple[str, str]:
+    """Return what the names of all crates begin with, else the marker's name without its end."""
+    parts = [crate.name.split("-") for crate in job.workspace.crates]
+    shared = "-".join(posixpath.commonprefix(parts)) if len(parts) > 1 else ""
+    if shared and shared not in list_codebases():
+        return shared, "The names of all crates begin so"
+    return marker.name.removesuffix("-core"), "It is the name of that crate"
+
+
+def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
+    """Yield what the feature of CUDA's is called, where no crate has one of the usual name."""
+    if any(job.source_feature in crate.features for crate in job.workspace.crates):
+        return
+    found: dict[str, str] = {}
+    for crate in job.workspace.crates:
+        for feature, members in crate.manifest.get("features", {}).items():
+            asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
+            if job.vendor.bindings in asked and is_feature_name(feature):
+                found.setdefault(feature, f"{crate.directory}/Cargo.toml")
+    if len(found) == 1:
+        [(feature, path)] = found.items()
+        why = f"{path}: it asks for {job.vendor.bindings}, and no crate has {job.source_feature!r}"
+        yield "source_feature", Inferred(feature, why)
+
+
+def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Inferred]]:
+    """Yield the error that says that the feature is off, where one variant alone looks so."""
+    found = [
+        (match[1], f"{finding.path}: {finding.symbol}")
+        for finding in variants
+        if (match := re.search(r"gains (\w+)", finding.message)) and _WITHOUT.match(match[1])
+    ]
+    if len(found) == 1:
+        yield "error_without_feature", Inferred(*found[0])
+
+
+def _uses(job: PortJob) -> Iterator[Inferred]:
+    """Yield the codebases with a crate that a crate of the tree takes, other than for its tests."""
+    own = {crate.name for crate in job.workspace.crates}
+    for directory in (*find_shipped().values(), *find_announced().values()):
+        codebase = load_codebase(directory)
+        crates = (codebase.crate,)
+        if codebase.crate in own or not job.workspace.depends_on_crate(
+            crates, shared=False, tests=False
+        ):
+            continue
+        place = next(iter(_find_manifest_lines(job, crates)), "the manifests")
+        yield Inferred(codebase.name, f"{place}: a crate of {codebase.name}'s")
+
+
+def _bindings(job: PortJob, uses: Sequence[Inferred]) -> Inferred | None:
+    """Return the bindings that a tree takes from a port beside it."""
+    if not uses_bindings(job):
+        return None
+    found = (find_bindings_beside(job, used.value) for used in uses)
+    return next((said for said in found if said is not None), None)
+
+
+def _list_unbound(
+    job: PortJob, uses: Sequence[Inferred], bindings: Inferred | None
+) -> Iterator[str]:
+    if uses and bindings is None and uses_bindings(job):
+        below = load_codebase(find_codebase(uses[0].value))
+        yield (
+            f"The tree asks for cudarc itself: name in portkit.toml where the port of {below.name}"
+            " has its bindings, such as"
+            f' bindings = {{ path = "../{below.name}/{below.bindings}" }}, or its streams are'
+            " others (docs/decisions.md)"
+        )
+
+
+def _find_manifest_lines(job: PortJob, crates: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of manifests that ask for one of some crates."""
+    wanted = re.compile(
+        rf'^\s*"?(?:{"|".join(map(re.escape, crates))})"?\s*=|"(?:'
+        rf'{"|".join(map(re.escape, crates))})"'
+    )
+    for path, source in sorted(job.workspace.sources.items()):
+        if path.rpartition("/")[2] == "Cargo.toml":
+            for number, line in enumerate(source.text(0, len(source.data)).split("\n"), 1):
+                if wanted.search(line):
+                    yield f"{path}:{number}"
+
+
+def _find_cuda_only_crates(job: PortJob, uses: Sequence[Inferred]) -> tuple[CudaOnlyCrate, ...]:
+    """Return the crates that are CUDA's as a whole; those of what a tree is built on tell some."""
+    codebase = replace(job.codebase, uses=tuple(each.value for each in uses))
+    return find_whole_crates(
+        job.workspace, job.vendor, add_dependency_ports(codebase, job.vendor.name)
+    )
+
+
+def _counterpart(whole: CudaOnlyCrate) -> str:
+    said = whole.unported or f"{whole.place} is its counterpart"
+    return f"{whole.directory} is CUDA's as a whole: {said}"
+
+
+def _is_within(whole: Iterable[CudaOnlyCrate], path: str) -> bool:
+    return any(path.startswith(f"{each.directory}/") for each in whole)
+
+
+def _sources(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[Inferred]:
+    """Yield a pattern for each folder of CUDA sources, with the build script that is nearest.
+
+    Folders beside each other in one folder of a crate have one pattern, which is that folder's.
+    Those of a crate that is CUDA's as a whole go into its counterpart, and need none.
+    """
+    folders = Counter(
+        posixpath.dirname(path)
+        for path in job.workspace.sources
+        if path.endswith(_TRANSLATED) and not _is_within(whole, path)
+    )
+    beside = Counter(shared for folder in folders if (shared := _shared(job, folder)))
+    held = {*folders, *(folder for folder, count in beside.items() if count > 1)}
+    tops = [f for f in held if not any(f.startswith(f"{other}/") for other in held)]
+    for folder in sorted(tops):
+        count = sum(n for f, n in folders.items() if f == folder or f.startswith(f"{folder}/"))
+        crate = job.workspace.crate_of(f"{folder}/a.cu")
+        built = _describe_build(job, crate) if crate is not None else "no crate builds them"
+        yield Inferred(
+            f"{folder}/*{_TRANSLATED}" if folder else f"*{_TRANSLATED}",
+            f"{count} kernel source{'s' if count > 1 else ''}; {built}",
+        )
+
+
+def _shared(job: PortJob, folder: str) -> str:
+    """Return the folder of a crate, no source folder of Rust's, that holds a folder, or nothing."""
+    crate = job.workspace.crate_of(f"{folder}/a{_TRANSLATED}")
+    if crate is None:
+        return ""
+    below = folder.removeprefix(f"{crate.directory}/") if crate.directory != "." else folder
+    first, _, rest = below.partition("/")
+    return folder.removesuffix(f"/{rest}") if rest and first != "src" else ""
+
+
+def _describe_build(job: PortJob, crate: Crate) -> str:
+    """Return how a crate builds its kernels."""
+    script = _script(job, crate)
+    if not script:
+        return "its crate has no build script: who loads them, compiles them"
+    return f"{script} {_compiles(job, script) or 'does not say how they are compiled'}"
+
+
+def _script(job: PortJob, crate: Crate) -> str:
+    paths = (p for p in job.workspace.sources if job.workspace.is_build_script(p))
+    return next((p for p in sorted(paths) if job.workspace.crate_of(p) is crate), "")
+
+
+def _compiles(job: PortJob, script: str) -> str:
+    """Return with what of CUDA's a build script compiles, as half a sentence, or nothing."""
+    source = job.workspace.sources[script]
+    text = source.text(0, len(source.data))
+    run = cuda_tools.find_cuda_programs(job, text)
+    crates = sorted(
+        name
+        for name, kind in job.vendor.dependencies.items()
+        if kind in ("", "driver") and re.search(rf"\b{name.replace('-', '_')}\b", text)
+    )
+    if crates:
+        return f"calls {' and '.join(crates)}"
+    if run:
+        return f"runs {' and '.join(run)}"
+    return "has cc run nvcc" if cuda_tools.runs_nvcc_through_cc(text, job.vendor.source) else ""
+
+
+def _devices(variants: Sequence[Finding]) -> Iterator[str]:
+    for finding in variants:
+        where = f"{finding.path}: {finding.symbol}"
+        yield f"{where}: {finding.message}"
+
+
+def _list_cuda_only(job: PortJob) -> Iterator[str]:
+    for crate in job.workspace.crates:
+        for name, why in cuda_only_deps.find_cuda_only_dependencies(job, crate).items():
+            yield f"{crate.name}: {name} and what needs it is not ported: {why.reason}"
+
+
+def _find_questions(found: Scan) -> Iterator[Question]:
+    """Yield the modules whose copies have no name yet."""
+    taken: Mapping[str, str] = found.job.codebase.words
+    asked: set[str] = set()
+    for finding in found.findings:
+        named = _MODULE.search(finding.message) if "[names.words]" in finding.message else None
+        if named and named[1] not in asked and named[1] not in taken:
+            asked.add(named[1])
+            evidence = f"{finding.path} declares it under the feature, and its file names CUDA"
+            yield Question(named[1], named[2], evidence)
+
+
+def _list_undecided(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[str]:
+    for path in sorted(job.workspace.sources):
+        if _is_within(whole, path):
+            continue  # a scan says where it is for a person
+        if job.workspace.is_build_script(path) and (how := _compiles(job, path)):
+            yield (
+                f"{path} {how}: what it compiles for ROCm is a template of the profile (PK104), or"
+                " written by hand"
+            )

@@ -1,0 +1,62 @@
+"""The text of a profile that a tree tells: each line with its evidence, what is open at the end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.init.draft import Draft, Inferred
+
+
+def format_profile(draft: Draft) -> str:
+    """Return the ``codebase.toml`` of a draft.
+
+    Comments hold no control characters (TOML 1.0, "Comment"), whatever files are called.
+    """
+    shown = ("".join(c if c.isprintable() else "?" for c in line) for line in _lines(draft))
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _lines(draft: Draft) -> Iterator[str]:
+    yield f"# What is particular to {draft.name.value}, as `portkit init` found it."
+    for derived in draft.derived:
+        yield f"# Derived by every scan: {derived}."
+    yield ""
+    for key in ("name", "crate", "first_version"):
+        yield from _format_inferred(key, getattr(draft, key))
+    for key, said in draft.options:
+        yield from _format_inferred(key, said)
+    if draft.uses:
+        for each in draft.uses:
+            yield f"# {each.evidence}."
+        yield f"uses = [{', '.join(_quoted(each.value) for each in draft.uses)}]"
+    yield ""
+    yield "[names.words]"
+    for word, name in draft.words:
+        yield f"{word} = {_quoted(name)}"
+    given = dict(draft.words)
+    for question in draft.questions:
+        if question.key not in given:
+            yield f"# {question.evidence}: give its copy a name to port it."
+            yield f"# {question.key} = {_quoted(question.proposed)}"
+    for source in draft.sources:
+        yield ""
+        yield "[[hip_sources]]"
+        yield f"source = {_quoted(source.value)}"
+        yield f"reason = {_quoted(source.evidence)}"
+    if draft.left:
+        yield ""
+        yield "# Left to a person:"
+        yield from (f"# - {each}." for each in draft.left)
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _format_inferred(key: str, said: Inferred) -> Iterator[str]:
+    yield f"# {said.evidence}."
+    yield f"{key} = {_quoted(said.value)}"

@@ -1,0 +1,146 @@
+"""What the program says: lines of JSON, one for each kind of difference of each operation."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.errors import VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+BACKENDS: Final = ("device", "cpu")
+"""Who can differ from the reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How one backend differs from the reference.
+
+    Attributes:
+        kind: ``finite``, ``infinite`` and ``nan`` are values, ``shape`` a wrong shape or type,
+            ``refused`` an error, ``panic`` a panic, ``crash`` the end of the process.
+        message: what was found.
+        ulps: how far off a value is, in units of the last place.
+    """
+
+    kind: str
+    message: str = ""
+    ulps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Cases of an operation that differ alike.
+
+    Attributes:
+        operation: such as ``matmul``.
+        elements: the types that it is tried with, such as ``u32 f16``.
+        device: how the compared backend differs, if it does.
+        cpu: how the CPU backend does.
+        times: in how many cases.
+        case: the smallest one that was found, as ``crosscheck --case`` takes it.
+        empty: whether a tensor in it has no elements.
+        edges: whether values at the edges of a type are among the others.
+        inputs: types, shapes and layouts of its inputs.
+        arguments: what else the operation was given.
+    """
+
+    operation: str
+    elements: str
+    device: Part | None = None
+    cpu: Part | None = None
+    times: int = 1
+    case: str = ""
+    empty: bool = False
+    edges: bool = False
+    inputs: tuple[str, ...] = ()
+    arguments: str = ""
+
+    def __str__(self) -> str:
+        said = " and ".join(
+            f"the {name} {part.kind} ({part.message})"
+            for name, part in (("device", self.device), ("CPU backend", self.cpu))
+            if part is not None
+        )
+        return f"{self.operation} of {self.elements}: {said} [{self.case}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that a run of the program found.
+
+    Attributes:
+        version: of the tree.
+        device: the backend that was compared.
+        seed: of everything random.
+        cases: how many of each operation and type.
+        differences: in the order in which they were found.
+        counts: cases that ``agreed``, that both backends ``refused``, and that ``differed``, by
+            operation.
+    """
+
+    version: str
+    device: str
+    seed: int
+    cases: int
+    differences: tuple[Difference, ...] = ()
+    counts: Mapping[str, Counter[str]] = field(default_factory=dict)
+
+    def total(self, what: str) -> int:
+        """Return how many cases ended so."""
+        return sum(counts[what] for counts in self.counts.values())
+
+
+def parse_comparison(lines: Iterable[str]) -> Comparison:
+    """Return what lines of the program say.
+
+    Args:
+        lines: of its standard output.
+
+    Raises:
+        VerificationError: they are not the program's.
+    """
+    head: Comparison | None = None
+    differences: list[Difference] = []
+    counts: dict[str, Counter[str]] = {}
+    try:
+        for line in lines:
+            said = json.loads(line)
+            if "version" in said:
+                head = Comparison(said["version"], said["device"], said["seed"], said["cases"])
+            elif "counts" in said:
+                found = counts.setdefault(said["operation"], Counter())
+                found.update(said["counts"])
+            else:
+                differences.append(_parse_difference(said))
+    except (ValueError, KeyError, TypeError) as error:
+        raise VerificationError(
+            f"the cross-check writes what is not its own ({error!r}): build it anew"
+        ) from None
+    if head is None:
+        raise VerificationError("the cross-check says nothing: run it by hand to see why")
+    return replace(head, differences=tuple(differences), counts=counts)
+
+
+def _parse_difference(said: Mapping[str, Any]) -> Difference:
+    parts = {
+        name: Part(found["kind"], found["message"], float(found["ulps"]))
+        for name in BACKENDS
+        if (found := said["differs"].get(name))
+    }
+    return Difference(
+        said["operation"],
+        said["elements"],
+        parts.get("device"),
+        parts.get("cpu"),
+        said["times"],
+        said["case"],
+        said.get("empty", False),
+        said.get("edges", False),
+        tuple(said.get("inputs", ())),
+        said.get("arguments", ""),
+    )

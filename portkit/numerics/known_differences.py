@@ -1,0 +1,211 @@
+"""The differences that are understood, ``crosscheck.toml`` of a codebase, and the judgement by it.
+
+Each entry says of which operations, types and backends it speaks, how far it goes, whose the
+difference is, and why. What no entry explains is a failure; an entry that explains nothing is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct, field
+
+from portkit.syntax.regex import Regex, compile_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from portkit.codebases.directory import Directory
+    from portkit.numerics.comparison import Difference, Part
+
+CLASSES: Final = {
+    "port": "the port is wrong, or leaves something out",
+    "kernel": "a kernel's translation is wrong",
+    "upstream": "the CUDA backend that the port copies does the same",
+    "cpu": "the CPU backend is wrong, or leaves something out",
+    "rounding": "both are right within what the type and the formula allow",
+    "undefined": "nobody says what must come out",
+}
+"""Whose a difference is."""
+
+FILE: Final = "crosscheck.toml"
+"""In the directory of a codebase."""
+
+
+_Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+_Kind = Literal["port", "kernel", "upstream", "cpu", "rounding", "undefined"]
+_Versions = Annotated[
+    tuple[str, ...], Meta(description="Of which it speaks, by their beginnings; all by default.")
+]
+
+
+class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """An entry for differences that are understood.
+
+    Attributes:
+        kind: one of ``CLASSES``.
+        reason: why, for a person.
+        operation: regular expression of all of the operation's name.
+        elements: the same of its types.
+        who: ``device``, ``cpu`` or ``both``: who differs.
+        differs: regular expression of all of the kind of difference.
+        message: one that is found in what was found.
+        empty: whether the entry is for tensors without elements alone.
+        edges: whether it is for values at the edges of a type alone.
+        ulps: the largest difference of values, in units of the last place; any by default.
+        versions: of which it speaks, by their beginnings; all by default.
+    """
+
+    kind: Annotated[_Kind, Meta(description="Whose the difference is.")]
+    reason: Annotated[_Text, Meta(description="Why, for a person.")]
+    operation: Annotated[Regex, Meta(description="Fits all of the operation's name (RE2).")]
+    elements: Annotated[Regex, Meta(description="Fits all of the types' names (RE2).")] = ".*"
+    who: Annotated[Literal["device", "cpu", "both"], Meta(description="Who differs.")] = "device"
+    differs: Annotated[Regex, Meta(description="Fits all of the kind of difference.")] = ".*"
+    message: Annotated[Regex, Meta(description="Is found in what was found (RE2).")] = ""
+    empty: Annotated[bool, Meta(description="For tensors without elements alone.")] = False
+    edges: Annotated[bool, Meta(description="For values at the edges of a type alone.")] = False
+    ulps: Annotated[
+        float, Meta(description="The largest difference, in units of the last place.")
+    ] = float("inf")
+    versions: _Versions = ("",)
+
+    def __post_init__(self) -> None:
+        _ = self._operation, self._elements, self._differs, self._message
+
+    def explains(self, difference: Difference, who: str, part: Part, version: str) -> bool:
+        """Whether this is about how a backend differs."""
+        return (
+            self.who in (who, "both")
+            and version.startswith(self.versions)
+            and (difference.empty or not self.empty)
+            and (difference.edges or not self.edges)
+            and part.ulps <= self.ulps
+            and self._operation.fullmatch(difference.operation) is not None
+            and self._elements.fullmatch(difference.elements) is not None
+            and self._differs.fullmatch(part.kind) is not None
+            and self._message.search(part.message) is not None
+        )
+
+    @cached_property
+    def _operation(self) -> Any:
+        return compile_regex(self.operation, "operation")
+
+    @cached_property
+    def _elements(self) -> Any:
+        return compile_regex(self.elements, "elements")
+
+    @cached_property
+    def _differs(self) -> Any:
+        return compile_regex(self.differs, "differs")
+
+    @cached_property
+    def _message(self) -> Any:
+        return compile_regex(self.message, "message")
+
+
+class UnlaunchedKernels(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """An entry for kernels that no operation launches.
+
+    Attributes:
+        kernels: regular expression of all of a kernel's name.
+        reason: why.
+        versions: of which it speaks, by their beginnings; all by default.
+    """
+
+    kernels: Annotated[Regex, Meta(description="Fits all of a kernel's name (RE2).")]
+    reason: Annotated[_Text, Meta(description="Why no operation launches them.")]
+    versions: _Versions = ("",)
+
+    def __post_init__(self) -> None:
+        _ = self._kernels
+
+    def covers_kernel(self, kernel: str) -> bool:
+        """Whether this is about a kernel."""
+        return self._kernels.fullmatch(kernel) is not None
+
+    @cached_property
+    def _kernels(self) -> Any:
+        return compile_regex(self.kernels, "kernels")
+
+
+class KnownTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """Differences that are understood, and kernels that no operation launches."""
+
+    differences: tuple[KnownDifference, ...] = field(default=(), name="difference")
+    unlaunched: tuple[UnlaunchedKernels, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Differences and what explains them.
+
+    Attributes:
+        explained: each difference of one backend with its entry.
+        unexplained: the others.
+        idle: entries for this version that explain nothing.
+    """
+
+    explained: tuple[tuple[Difference, str, KnownDifference], ...]
+    unexplained: tuple[tuple[Difference, str], ...]
+    idle: tuple[KnownDifference, ...]
+
+
+def judge_differences(
+    differences: Iterable[Difference], table: KnownTable, version: str
+) -> Judgement:
+    """Return which entry explains which difference; the first one that does counts.
+
+    Args:
+        differences: that were found.
+        table: what is understood.
+        version: of the tree.
+    """
+    explained: list[tuple[Difference, str, KnownDifference]] = []
+    unexplained: list[tuple[Difference, str]] = []
+    for difference in differences:
+        for who, part in (("device", difference.device), ("cpu", difference.cpu)):
+            if part is None:
+                continue
+            for entry in table.differences:
+                if entry.explains(difference, who, part, version):
+                    explained.append((difference, who, entry))
+                    break
+            else:
+                unexplained.append((difference, who))
+    used = {id(entry) for _, _, entry in explained}
+    idle = (
+        entry
+        for entry in table.differences
+        if version.startswith(entry.versions) and id(entry) not in used
+    )
+    return Judgement(tuple(explained), tuple(unexplained), tuple(idle))
+
+
+def find_idle_entries(runs: Sequence[Judgement]) -> tuple[KnownDifference, ...]:
+    """Return the entries that explain nothing in any of several runs.
+
+    Other seeds or more cases may still need one: it is to be told, and no failure.
+    """
+    first, *others = (each.idle for each in runs)
+    return tuple(entry for entry in first if all(entry in other for other in others))
+
+
+def find_reasons(kernels: Sequence[str], table: KnownTable, version: str) -> dict[str, str]:
+    """Return why kernels are not launched, in their order; empty where no entry says so."""
+    entries = [entry for entry in table.unlaunched if version.startswith(entry.versions)]
+    return {
+        kernel: next((entry.reason for entry in entries if entry.covers_kernel(kernel)), "")
+        for kernel in kernels
+    }
+
+
+def load_table(directory: Directory, name: str = FILE) -> KnownTable:
+    """Return the table of a file in a directory.
+
+    Raises:
+        ProfileError: it is malformed.
+    """
+    return directory.typed(name, KnownTable)

@@ -1,0 +1,290 @@
+"""What code asks the bindings for, and whether they have it.
+
+The bindings have the shape of CUDA's, and of that what ports have needed. A copy that names more,
+such as ``cudarc::cusolver`` or a function of cuBLAS's that has no counterpart there, would build
+nowhere: a person sees what stands for it.
+
+A path is followed from module to module, as far as files of the bindings say what they hold. What
+lies below a type is looked for in modules called ``sys`` alone, where values of enums are written
+out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from portkit.hipify.api_table import find_mapping
+from portkit.port.hip_bindings import HOME
+from portkit.shipped import shipped
+from portkit.syntax.imports import find_import_leaves, find_import_paths
+from portkit.syntax.name_table import strip_comments_and_strings
+from portkit.syntax.source_file import SourceFile, field_text
+from portkit.syntax.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from portkit.context.port_job import PortJob, Site
+    from portkit.workspace.finding import Finding
+
+_Asked = tuple[str, tuple[str, ...]]
+_BELOW: Final = re.compile(r"\s*::\s*(\w+(?:\s*::\s*\w+)*)")
+_OF_A_USE: Final = re.compile(r"\buse\s+([\w\s:,{]*)\Z")
+_COMMENT: Final = re.compile(r"//[^\n]*")
+_PUBLIC: Final = re.compile(r"\bpub\s+(?:use\b[^;]*|[^;{(=<:]*)")
+# What a macro is given makes items, so that its words are names of theirs.
+_MACRO: Final = re.compile(r"^\w+!\s*[({].*?^[)}]", re.MULTILINE | re.DOTALL)
+_NO_NAMES: Final = frozenset({"self", "super", "crate"})
+_SHOWN: Final = 3
+"""How many names a finding about a file says."""
+
+
+class BindingsApi(Value, frozen=True, dict=True):
+    """The public names of the bindings, read as they are asked for.
+
+    Attributes:
+        home: the folder of their sources.
+    """
+
+    home: Path
+
+    def lacks(self, path: tuple[str, ...]) -> int | None:
+        """Return which part of a path is not there, none where nothing says that one is not.
+
+        Args:
+            path: modules and a name, from the root of the bindings on.
+        """
+        module: tuple[str, ...] = ()
+        for number, name in enumerate(path):
+            if not _says(self._public(module), name):
+                return number
+            if self._file(module, name):
+                module = (*module, name)
+            elif not self._holds_module(module, name):
+                values = path[number + 1 : number + 2] if module[-1:] == ("sys",) else ()
+                lacking = any(not _says(self._public(module), value) for value in values)
+                return number + 1 if lacking else None
+        return None
+
+    def is_module(self, path: tuple[str, ...]) -> bool:
+        """Whether a path names a module."""
+        *module, name = path or ("",)
+        outer = tuple(module)
+        return self._file(outer, name) != "" or self._holds_module(outer, name)
+
+    def _holds_module(self, module: tuple[str, ...], name: str) -> bool:
+        return f"pub mod {name} {{" in self._public(module)
+
+    def _file(self, module: tuple[str, ...], name: str) -> str:
+        """Return the file of a module in another one, or nothing; of the root without a name."""
+        way = "/".join((*module, name or "lib"))
+        return next((each for each in (f"{way}.rs", f"{way}/mod.rs") if each in self._files), "")
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        """Every file, by its path: to ask for each costs as much as to list all of them."""
+        start = len(str(self.home)) + 1
+        return frozenset(
+            f"{folder}/{file}"[start:] for folder, _, files in os.walk(self.home) for file in files
+        )
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, ...], str]:
+        return {}
+
+    def _public(self, module: tuple[str, ...]) -> str:
+        """Return what a module's file says of its public names; of `sys` it is the whole."""
+        if module not in self._known:
+            *outer, name = module or ("",)
+            file = self._file(tuple(outer), name)
+            text = (self.home / file).read_text(encoding="utf-8") if file else ""
+            if name != "sys":
+                text = _COMMENT.sub("", text)
+                inner = re.findall(r"(?m)^pub mod \w+ \{", text)
+                text = "\n".join([*inner, *_PUBLIC.findall(text), *_MACRO.findall(text)])
+            self._known[module] = text
+        return self._known[module]
+
+
+def _says(text: str, name: str) -> bool:
+    """Whether a text has a word, and not in a comment alone."""
+    at = text.find(name)
+    while at >= 0:
+        end, line = at + len(name), text[text.rfind("\n", 0, at) + 1 : at]
+        if not (_is_word(text[at - 1 : at]) or _is_word(text[end : end + 1]) or "//" in line):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+class MissingName(Value, frozen=True):
+    """What the bindings do not have.
+
+    Attributes:
+        name: as a copy says it.
+        reason: why a copy cannot have it.
+    """
+
+    name: str
+    reason: str
+
+
+def explain_missing_name(site: Site, finding: Finding) -> str:
+    """Return why what is written from a site asks the bindings for what they lack, or nothing."""
+    job = site.job
+    if not site.source.path.endswith(".rs") or not _concerns(job, site.source):
+        return ""
+
+    def imported() -> Mapping[str, tuple[str, ...]]:
+        return _imported(job, _asked(job, _text(site.source)))
+
+    found = _exactly(job, site.code, site.memoize("of the bindings", make=imported))
+    written = (
+        strip_comments_and_strings("\n".join(edit.text for edit in finding.edits)) if found else ""
+    )
+    return next((each.reason for each in found if _stands(each, written)), "")
+
+
+def explain_missing_in_file(job: PortJob, source: SourceFile, written: Callable[[], str]) -> str:
+    """Return what the copy of a file asks the bindings for in vain, or an empty string.
+
+    Args:
+        job: the job.
+        source: the file.
+        written: gives its copy, in which a template may have something else.
+    """
+    if not _concerns(job, source):
+        return ""
+    text = _text(source)
+    found = _exactly(job, text, _imported(job, _asked(job, text)))
+    copy = strip_comments_and_strings(written()) if found else ""
+    said = [*dict.fromkeys(each.reason for each in found if _stands(each, copy))]
+    more = f", and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    return "; ".join(said[:_SHOWN]) + more
+
+
+def _stands(lacking: MissingName, copy: str) -> bool:
+    return re.search(rf"\b{lacking.name}\b", copy) is not None
+
+
+def _concerns(job: PortJob, source: SourceFile) -> bool:
+    return job.vendor.bindings.encode() in source.data
+
+
+def _text(source: SourceFile) -> str:
+    return source.text(0, source.size)
+
+
+def _exactly(job: PortJob, text: str, imported: Mapping[str, tuple[str, ...]]) -> list[MissingName]:
+    """Return what a text asks the bindings for and they lack.
+
+    Few texts ask for any such thing, and to leave out comments and strings takes most of the time.
+    """
+    if next(_lacking(job, text, imported), None) is None:
+        return []
+    return [*_lacking(job, strip_comments_and_strings(text), imported)]
+
+
+def _imported(job: PortJob, asked: Iterable[_Asked]) -> Mapping[str, tuple[str, ...]]:
+    """Return what a file brings in from the source's bindings, by the names that it has there.
+
+    A name of an item that they have says nothing more, and is left out.
+    """
+    return {
+        name: path
+        for name, path in asked
+        if name and (_path(job, path) is not None or _offered(job).is_module(_written(job, path)))
+    }
+
+
+def _asked(job: PortJob, code: str) -> Iterator[_Asked]:
+    """Yield each path of the source's bindings that code names, and the name that it brings in.
+
+    What is brought in by ``*``, or named where it stands, has no name.
+    """
+    crate, at = job.vendor.bindings, -1
+    while (at := code.find(crate, at + 1)) >= 0:
+        if "//" in code[code.rfind("\n", 0, at) + 1 : at]:
+            continue
+        start = max(code.rfind(";", 0, at), code.rfind("}", 0, at)) + 1
+        use = _OF_A_USE.search(code[start:at])
+        if use is not None:
+            end = code.find(";", at)
+            yield from _brought_in(crate, use[1] + code[at:end])
+            at = max(end, at)
+        elif (below := _BELOW.match(code, at + len(crate))) and not _is_word(code[at - 1 : at]):
+            yield "", tuple(re.findall(r"\w+", below[1]))
+
+
+def _brought_in(crate: str, tree: str) -> Iterator[_Asked]:
+    for use in SourceFile("use.rs", f"use {tree};".encode()).tree.root_node.children:
+        for (leaf, _), path in zip(find_import_leaves(use), find_import_paths(use), strict=True):
+            parts = re.findall(r"\w+", path.partition(" as ")[0])
+            if crate not in parts:
+                continue
+            below = tuple(parts[parts.index(crate) + 1 :])
+            below = below[:-1] if below[-1:] == ("self",) else below
+            named = leaf.type != "use_wildcard" and below
+            yield field_text(leaf, "alias") or (below[-1] if named else ""), below
+
+
+def _lacking(
+    job: PortJob, code: str, imported: Mapping[str, tuple[str, ...]]
+) -> Iterator[MissingName]:
+    """Yield what code asks the bindings for and they lack."""
+    asked = [path for _, path in _asked(job, code)]
+    for name, path in imported.items():
+        for found in re.finditer(rf"\b{name}\b", code) if name in code else ():
+            if not code[max(found.start() - 2, 0) : found.start()].endswith((".", "::")):
+                below = _BELOW.match(code, found.end())
+                asked.append((*path, *(re.findall(r"\w+", below[1]) if below else ())))
+    for path in dict.fromkeys(asked):
+        if (known := _path(job, path)) is not None:
+            yield known
+    for method, reason in job.vendor.methods.items():
+        if f".{method}(" in code:
+            yield MissingName(method, f"it calls {method}: {reason}")
+
+
+def _offered(job: PortJob) -> BindingsApi:
+    return job.memoize("offered", make=lambda: BindingsApi(shipped(HOME) / "src"))
+
+
+def _path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
+    return job.memoize("lacked", path, make=lambda: _of_path(job, path))
+
+
+def _written(job: PortJob, path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what a path of the source's bindings becomes in the written ones, if it does."""
+    renamed = re.findall(r"\w+", job.rename("::".join((job.vendor.bindings, *path))))
+    own = renamed[:1] == [job.vendor.facade.module]  # else the profile has another crate for it
+    return tuple(renamed[1:]) if own and _NO_NAMES.isdisjoint(path) else ()
+
+
+def _of_path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
+    """Return what the bindings lack of what a path of the source's bindings becomes."""
+    below = _written(job, path)
+    number = _offered(job).lacks(below)
+    if number is None:
+        return None
+    own, name = path[number - len(below)], below[number]
+    if reason := job.vendor.unported.get(own):
+        return MissingName(name, reason)
+    table = find_mapping(own)
+    hip = table.hip if table is not None and table.hip != name else ""
+    where = "::".join(below[:number])
+    return MissingName(
+        name,
+        f"it asks {job.vendor.bindings} for {own}"
+        + (f", which is {hip} on AMD's platform," if hip else "")
+        + f" and the bindings have no {name}"
+        + (f" in {where}" if where else ""),
+    )

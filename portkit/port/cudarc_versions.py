@@ -1,0 +1,126 @@
+"""Which version of cudarc a codebase is written against, and the names that only it had."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from portkit.profiles.profile import VendorProfile
+    from portkit.workspace.cargo_workspace import Workspace
+
+_REQUIREMENT = re.compile(r"[\^~=\s]*(\d+(?:\.\d+)*)")
+_DEFINITION = r"\b(?:struct|enum|union|type|trait|as)\s+%s\b"
+
+
+def adapt_to_cudarc(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
+    """Return a vendor that also renames what is cudarc's in a codebase, and what its own elsewhere.
+
+    Before 0.14 cudarc had a `CudaDevice`. In a codebase that asks for such a version and defines no
+    `CudaDevice`, the name is cudarc's; in one that defines its own, it is where a path begins at
+    cudarc. One that asks for no other gets the module of the bindings that has the whole of that
+    shape. What the profile says of a name counts more.
+
+    Args:
+        vendor: the vendor, with the names of the profile.
+        workspace: the tree.
+    """
+    asked = [parse_version(version) for version in _versions(workspace, vendor.bindings)]
+    older = {
+        name: new
+        for version, names in vendor.older.items()
+        if any(each < parse_version(version) for each in asked)
+        for name, new in names.items()
+    }
+    own = {name for name in older if _defines(workspace, name)}
+    alone = {name: new for name, new in older.items() if name not in own}
+    below = {vendor.bindings: {name: older[name] for name in sorted(own)}} if own else {}
+    words, facade = {**alone, **vendor.names.words}, vendor.facade
+    for version, module in facade.older.items():
+        only = bool(asked) and all(each < parse_version(version) for each in asked)
+        if only and words.get(vendor.bindings) == facade.module:
+            words[vendor.bindings] = f"{facade.module}::{module}"
+            facade = replace(facade, shape=module)
+    used = set(_asked(workspace, vendor.bindings)) - vendor.unported.keys()
+    unused = tuple(sorted(new for old, new in vendor.libraries.items() if old not in used))
+    facade = replace(facade, unused=unused)
+    return replace(vendor, names=replace(vendor.names, words=words, below=below), facade=facade)
+
+
+def is_version_before(requirement: str, version: str) -> bool:
+    """Whether a manifest asks for a version of a crate before another, such as 0.0.2 before 0.1."""
+    asked = _REQUIREMENT.match(requirement)
+    return asked is not None and parse_version(asked[1]) < parse_version(version)
+
+
+def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
+    """Yield the version that each manifest asks for of a crate, also under another name."""
+    for manifest in _manifests(workspace):
+        for entry in list_dependency_entries(manifest, crate).values():
+            asked = _REQUIREMENT.match(str(entry.get("version", "")))
+            if asked is not None:
+                yield asked[1]
+
+
+def _asked(workspace: Workspace, crate: str) -> Iterator[str]:
+    """Yield the features of a crate that a manifest asks for.
+
+    Source: the Cargo book, chapter "Features", section "Dependency features".
+    """
+    for manifest in _manifests(workspace):
+        own = list_dependency_entries(manifest, crate)
+        for entry in own.values():
+            yield from map(str, _list(entry.get("features")))
+        for members in _table(manifest.get("features")).values():
+            for member in _list(members):
+                name, _, feature = str(member).partition("/")
+                if feature and name.rstrip("?") in own:
+                    yield feature
+
+
+def _manifests(workspace: Workspace) -> Iterator[Mapping[str, Any]]:
+    yield _table(workspace.manifest.get("workspace"))
+    for crate in workspace.crates:
+        yield crate.manifest
+
+
+def list_dependency_entries(
+    manifest: Mapping[str, Any], crate: str
+) -> dict[str, Mapping[str, Any]]:
+    """Return what a manifest says of a crate among its dependencies, by what it calls it."""
+    found = {}
+    for table in (manifest, *map(_table, _table(manifest.get("target")).values())):
+        for name, said in _table(table.get("dependencies")).items():
+            entry = {"version": said} if isinstance(said, str) else _table(said)
+            if entry.get("package", name) == crate:
+                found[name] = entry
+    return found
+
+
+def _table(said: object) -> Mapping[str, Any]:
+    """Return what a manifest has where a table belongs; nothing for anything else."""
+    return said if isinstance(said, dict) else {}
+
+
+def _list(said: object) -> Sequence[object]:
+    """Return what a manifest has where a list belongs; nothing for anything else."""
+    return said if isinstance(said, list) else ()
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, which may be short, such as 0.14."""
+    return tuple(map(int, version.split(".")))
+
+
+def _defines(workspace: Workspace, name: str) -> bool:
+    """Whether the tree has something of a name, whatever it is called elsewhere."""
+    wanted, definition = name.encode(), re.compile((_DEFINITION % name).encode())
+    return any(
+        wanted in source.data and definition.search(source.data)
+        for path, source in workspace.sources.items()
+        if path.endswith(".rs")
+    )

@@ -1,0 +1,628 @@
+"""From what a rule wants at a site to a finding: the one place that knows how it is written.
+
+A rule knows a construct. Whether its counterpart stands, what the gating asks for, which bytes
+change and what is accounted for by that is the same for all of them, and said here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from portkit.context import intent as wants
+from portkit.context.device_queries import list_chain_links
+from portkit.context.port_job import Gating
+from portkit.port import (
+    c_declarations,
+    counterparts,
+    cuda_tools,
+    enum_variants,
+    error_arms,
+    feature_conflicts,
+    gating,
+    or_patterns,
+    shared_impl,
+    uncopied_calls,
+    unique_names,
+    vendor_claims,
+)
+from portkit.port.copy_item import copy_range, copy_site
+from portkit.port.dispatch_shim import copy_under_name, rename_function
+from portkit.port.insert_position import insert_after_member, insert_after_site
+from portkit.port.peer_arms import exclude_peer_arms
+from portkit.port.review_checks import apply_review_checks, has_linked_functions
+from portkit.port.text_patches import is_text_replaced
+from portkit.syntax import patterns, python_nodes, toml_nodes
+from portkit.syntax.cfg import FIELD_VALUES, parse_cfg, widen_condition
+from portkit.syntax.imports import find_imported_names, import_unnamed
+from portkit.syntax.name_table import normalize_rust, strip_comments_and_strings
+from portkit.syntax.precedence import join_by_or
+from portkit.syntax.source_file import node_text, parses_as_items
+from portkit.syntax.span import Span
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import Site
+
+_NO_PATTERN = re.compile(
+    r"\|\||#\s*\[|::\s*(?:_|mut|ref)\b"
+    r"|\b(?:ref|mut)\s+(?!(?:mut\s+)?(?!_\b)[A-Za-z_]\w*\s*(?:[@,)|\]}]|$))"
+    r"|\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let"
+    r"|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
+)
+"""What the parser lets pass in a pattern, and rustc does not."""
+_NO_MEMBER = (
+    "the parser takes a | that leads in parentheses for a closure: take it away, or do it by hand"
+)
+_NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
+_NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
+_NO_CONDITION = "it is no condition that portkit understands: widen it by hand"
+_ONE_MORE = "with both features on there would be one more of them: choose by hand"
+_COUNTED = frozenset(
+    {
+        "arguments",
+        "closure_parameters",
+        "ordered_field_declaration_list",
+        "parameters",
+        "tuple_expression",
+        "tuple_pattern",
+        "tuple_struct_pattern",
+        "tuple_type",
+        "type_parameters",
+    }
+)
+"""Lists whose members count: one more makes another call, type or function."""
+_STATEMENTS = frozenset(
+    {
+        "async_block",
+        "block",
+        "const_block",
+        "empty_statement",
+        "expression_statement",
+        "extern_crate_declaration",
+        "for_expression",
+        "if_expression",
+        "let_declaration",
+        "loop_expression",
+        "macro_definition",
+        "match_expression",
+        "unsafe_block",
+        "use_declaration",
+        "while_expression",
+    }
+)
+"""What stands in a block beside others (the Rust reference, chapter "Statements")."""
+_NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
+_IMPLEMENTED = (
+    "with both features on it would be implemented twice: there CUDA's is taken; see whether it"
+    " should be"
+)
+_IN_BOTH = (
+    "its functions are copied in it, each under its feature: a copy of the whole would stand twice"
+    " with both features on"
+)
+_NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
+
+_OF_THE_SITE = (
+    wants.AddBranch,
+    wants.CopySite,
+    wants.CopyUnderName,
+    wants.AddToList,
+    wants.JoinPatterns,
+    wants.WidenCondition,
+)
+"""What is written from the text of the site."""
+
+
+def make_finding(site: Site, code: str, intent: wants.Intent) -> Finding:
+    """Return the finding of a rule about a site: what it wants, and how that is written.
+
+    Args:
+        site: the site.
+        code: the rule's code.
+        intent: what the rule wants there.
+    """
+    finding = _WRITERS[type(intent)](site, code, intent)
+    if _is_written_text(site, finding):
+        return replace(finding, applicability=Applicability.SAFE)
+    of_site = isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO
+    return (
+        apply_review_checks(site, finding, widens=isinstance(intent, wants.WidenCondition))
+        if of_site
+        else finding
+    )
+
+
+def _is_written_text(site: Site, finding: Finding) -> bool:
+    """Whether a person would review a text that the profile holds, and so decided about."""
+    asks = finding.status is Status.PORTED and finding.applicability is Applicability.REVIEW
+    return asks and is_text_replaced(site.job, site.source, finding.span)
+
+
+def _finding(
+    site: Site,
+    code: str,
+    intent: wants.Intent,
+    *edits: Edit,
+    stands: bool = False,
+    claims: tuple[Span, ...] = (),
+    applicability: Applicability | None = None,
+) -> Finding:
+    """Return a finding; one that writes nothing has no edits, whatever is passed."""
+    trust = applicability or (Applicability.REVIEW if intent.review else Applicability.SAFE)
+    status = Status.PORTED if stands else Status.TODO
+    if trust in (Applicability.KEEP, Applicability.MANUAL) or isinstance(
+        intent, wants.LeaveUnchanged
+    ):
+        status = Status.NONE
+    return Finding(
+        code=code,
+        path=site.source.path,
+        span=intent.span or site.span,
+        construct=intent.construct,
+        symbol=intent.symbol or site.symbol() or "file",
+        applicability=trust,
+        status=status,
+        message=intent.message,
+        edits=edits if status is Status.TODO else (),
+        claims=(claims or (site.span,)) if intent.claims is None else intent.claims,
+        entry=intent.entry,
+        shadowed=intent.shadowed,
+    )
+
+
+def _keep(site: Site, code: str, intent: wants.LeaveUnchanged) -> Finding:
+    trust = Applicability.REVIEW if intent.review else Applicability.KEEP
+    return _finding(site, code, intent, applicability=trust)
+
+
+def _ask(site: Site, code: str, intent: wants.Intent) -> Finding:
+    return _finding(site, code, intent, applicability=Applicability.MANUAL)
+
+
+def _stands(site: Site, code: str, intent: wants.AlreadyPorted) -> Finding:
+    return _finding(site, code, intent, stands=True)
+
+
+def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
+    reason = gating.explain_no_copy(site)
+    if reason:
+        kept = wants.LeaveUnchanged(intent.construct, reason, symbol=intent.symbol)
+        return make_finding(site, code, kept)
+    text = intent.text or feature_conflicts.write_exclusive_copy(site, _copied(site, intent.name))
+    if not text.strip():
+        kept = wants.LeaveUnchanged(
+            intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True
+        )
+        return make_finding(site, code, kept)
+    found = counterparts.find_counterpart(site, text, intent.name)
+    intent = vendor_claims.mark_vendor_claims(
+        site.job, intent, text if found is None else site.source.slice(found)
+    )
+    alone = feature_conflicts.find_feature_conflict(site)
+    gives_way = _gives_way(site) if alone is None and not intent.text else ""
+    joined = () if alone is not None or gives_way or found is not None else _in_both(site)
+    given_way = alone is not None or gives_way != "" or joined != ()
+    if found is None and (reason := _not_copied(site, text, given_way=given_way)):
+        return make_finding(
+            site, code, wants.RequireManual(intent.construct, reason, symbol=intent.symbol)
+        )
+    if joined:
+        return _finding(site, code, replace(intent, message=_IN_BOTH), *joined)
+    if alone is not None and site.job.rename(site.name) == site.name:
+        intent = replace(intent, message=alone.reason)
+    if gives_way:
+        text = feature_conflicts.write_excluded_copy(site, text)
+        intent = replace(intent, message=gives_way, review=True)
+    edits = list(feature_conflicts.exclude_original(site)) if alone is not None else []
+    if site.source.path.endswith(".rs") and gating.requires_feature(site, text):
+        text = gating.gate_copy(site, text)
+        twin = _twin(site, intent.name)
+        if found is None:
+            text += twin
+        elif twin and normalize_rust(gating.write_feature_attribute(site.job)) in normalize_rust(
+            site.source.slice(found)
+        ):
+            edits.append(Edit(found.end, found.end, twin))
+    if found is None:
+        named = intent.name or site.job.vendor.names.word(counterparts.read_item_name(site.node))
+        edits.append(insert_after_site(enum_variants.find_variant_position(site), text, named))
+    claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
+    finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+    pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None
+    return finding if pattern is None else _or_error(site, finding, _written(site, intent, pattern))
+
+
+def _gives_way(site: Site) -> str:
+    """Return why the copy of a site is there only where the source's feature is off, or nothing."""
+    if not site.is_cuda_only:
+        return ""
+    if feature_conflicts.is_paired(site):
+        return feature_conflicts.PAIRED
+    return (
+        _IMPLEMENTED
+        if feature_conflicts.explain_clash(site) and feature_conflicts.can_exclude_original(site)
+        else ""
+    )
+
+
+def _in_both(site: Site) -> tuple[Edit, ...]:
+    """Return the edits by which an implementation is there for both vendors, if it must be."""
+    return shared_impl.split_shared_impl(site) if feature_conflicts.explain_clash(site) else ()
+
+
+def _written(site: Site, intent: wants.CopySite, pattern: Node) -> str:
+    """Return the pattern of the arm that stands for an arm."""
+    return intent.text.partition(" => ")[0] or site.job.rename(node_text(pattern))
+
+
+def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
+    """Return the finding of an arm with the one that answers with an error if it is left out.
+
+    Where such a one stands, the arm takes its place.
+    """
+    if finding.status is not Status.TODO:
+        return finding
+    error = error_arms.find_error_arm(site, pattern)
+    if error is None:
+        return replace(finding, instead=error_arms.add_error_arm(site, pattern))
+    gone = error_arms.remove_error_arm(site, error)
+    return replace(
+        finding,
+        edits=(*finding.edits, gone),
+        claims=(*finding.claims, Span(gone.start, gone.end)),
+    )
+
+
+def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
+    """Return why a person must write the counterpart, or an empty string."""
+    own = _runs(site, text) if site.source.path.endswith(".rs") else ""
+    if has_linked_functions(site.code):
+        own = own or c_declarations.explain_missing_c_function(site.job, site.code)
+    own = own or c_declarations.explain_no_counterpart(site)
+    own = (
+        own or enum_variants.explain_uncopied_variant(site) or unique_names.explain_name_clash(site)
+    )
+    return own or _no_sibling(site) or ("" if given_way else _twice(site))
+
+
+def _runs(site: Site, copy: str) -> str:
+    """Return why a copy of Rust source would build for the source vendor, or an empty string."""
+    return cuda_tools.explain_cuda_tool(site.job, copy) or uncopied_calls.explain_uncopied_call(
+        site, copy
+    )
+
+
+def _no_sibling(site: Site) -> str:
+    """Return why nothing can stand beside a place, or an empty string."""
+    parent = site.parent
+    if parent is None or site.kind == "match_arm" or site.is_python:
+        return ""
+    if parent.type == "block" and not (site.kind.endswith("_item") or site.kind in _STATEMENTS):
+        return _NO_SIBLING
+    return _ONE_MORE if parent.type in _COUNTED else ""
+
+
+def _twice(site: Site) -> str:
+    """Return why a person must find a name for the counterpart, or an empty string.
+
+    A copy would have the name of its site where both exist with both features on. rustc: E0252 for
+    imports, E0428 for items and variants, E0124 for fields, E0062 for their values, E0119 and E0592
+    for implementations. Macros and ``_`` may stand twice.
+    """
+    job, imported = site.job, site.kind == "use_declaration"
+    own = site.kind != "macro_definition" and site.is_cuda_only
+    is_value = site.kind in FIELD_VALUES
+    name_of_site = counterparts.read_item_name(site.node) if is_value else site.name
+    names = find_imported_names(site.node) if imported else [name_of_site] if own else []
+    alone = _for_methods(site)
+    name = next((n for n in names if n not in ("", "_", *alone) and job.rename(n) == n), "")
+    title = job.vendor.title
+    if clash := feature_conflicts.explain_clash(site):
+        return (
+            f"with both features on {clash} would be implemented twice: set what is {title}'s"
+            " beside what is CUDA's in it, each under its feature, by hand"
+        )
+    if not name:
+        return ""
+    if imported:
+        return (
+            f"a copy would bring in {name} a second time: import {title}'s under a name of its own"
+        )
+    if is_value:
+        return f"with both features on {name} would have two values: choose by hand"
+    return f"with both features on {name} would stand twice: give {title}'s a name of its own"
+
+
+def _for_methods(site: Site) -> frozenset[str]:
+    """Return the names that an import in a block brings in for the methods of a trait alone.
+
+    No code of the block says them, and no other code could; the copy needs no name either.
+    """
+    block = site.parent
+    if site.kind != "use_declaration" or block is None or block.type != "block":
+        return frozenset()
+    names = [name for name in find_imported_names(site.node) if site.job.rename(name) == name]
+    said = (
+        Counter(re.findall(r"\w+", strip_comments_and_strings(node_text(block)))) if names else {}
+    )
+    return frozenset(name for name in names if said[name] == 1)
+
+
+def _copied(site: Site, name: str) -> str:
+    """Return the copy of a site in the language of its file."""
+    names = site.job.vendor.names
+    if site.is_python:
+        function = python_nodes.find_definition(site.node)
+        named = function.child_by_field_name("name") if function is not None else None
+        return python_nodes.rename_python(
+            names, site.node, (named, name) if named and name else None
+        )
+    if site.source.path.endswith(".toml"):
+        return names.text(
+            site.source.text(site.node.start_byte, toml_nodes.find_table_end(site.node))
+        )
+    copy = copy_site(
+        site, (*enum_variants.list_variant_changes(site), *unique_names.list_name_changes(site))
+    )
+    if alone := _for_methods(site):
+        return import_unnamed(copy, alone)
+    return rename_function(copy, name) if name else copy
+
+
+def _twin(site: Site, name: str) -> str:
+    """Return the function that answers where the feature is off, unless it stands."""
+    if site.kind != "function_item" or site.job.gating is not Gating.CFG:
+        return ""
+    twin = gating.write_disabled_twin(site)
+    wanted = name or site.job.rename(site.name)
+    stands = twin and counterparts.find_sibling_named(site, wanted, without=True) is not None
+    return "" if stands else twin
+
+
+def _copy_as(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
+    edits, found = copy_under_name(site, intent)
+    reason = _runs(site, copy_site(site)) if edits else ""
+    if reason:
+        return make_finding(
+            site, code, wants.RequireManual(intent.construct, reason, symbol=intent.symbol)
+        )
+    claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
+    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
+    condition = site.node.child_by_field_name("condition")
+    body = site.node.child_by_field_name("consequence")
+    assert condition is not None  # a rule wants a branch of a whole `if` alone
+    assert body is not None
+    span = Span(condition.start_byte, body.end_byte)
+    copy = copy_range(site.job, site.source, span.start, span.end, site.node, site.scope.symbol)
+    found = counterparts.find_branch(site)
+    claims = (span,) if found is None else (span, found)
+    if found is None and gating.requires_cfg(site) and site.job.mentions_gated(copy):
+        asked = wants.RequireManual(
+            intent.construct, _NO_BRANCH, symbol=intent.symbol, claims=claims
+        )
+        return make_finding(site, code, asked)
+    if found is None and (reason := uncopied_calls.explain_uncopied_call(site, copy)):
+        asked = wants.RequireManual(intent.construct, reason, symbol=intent.symbol, claims=claims)
+        return make_finding(site, code, asked)
+    edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
+    return _finding(site, code, intent, edit, stands=found is not None, claims=claims)
+
+
+def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
+    members = (member for listed in intent.lists for member in listed)
+    if any(site.source.slice(member).startswith("|") for member in members):
+        return make_finding(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
+    wanted = or_patterns.plan_joins(site, intent)
+    stands = or_patterns.are_joined(site, intent, wanted)
+    if not stands and or_patterns.cannot_join(site, intent, wanted):
+        if intent.otherwise is not None:
+            return make_finding(site, code, or_patterns.exclude_other_lists(site, intent, wanted))
+        edits: tuple[Edit, ...] = (or_patterns.add_own_arm(site, intent, wanted),)
+        if or_patterns.mentions_cuda_after_pattern(site, intent) and not intent.review:
+            intent = replace(intent, message=f"copy the arm for {site.job.vendor.title}")
+        if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
+            return make_finding(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
+    else:
+        edits = or_patterns.join_patterns(intent, wanted)
+    claims = or_patterns.list_covered_spans(site, intent)
+    finding = _finding(site, code, intent, *edits, stands=stands, claims=claims)
+    if site.kind != "match_arm":
+        return finding
+    return _or_error(site, finding, or_patterns.write_own_pattern(site, intent, wanted))
+
+
+def _may_be_a_match(site: Site, intent: wants.JoinPatterns, text: str) -> bool:
+    """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
+    is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
+    value, members, guard = patterns.parse_matches_macro(site.node)
+    if is_item or not members or _NO_PATTERN.fullmatch(site.source.slice(value)):
+        return False
+    if "/" in site.source.text(guard.end, site.node.end_byte):  # a comment that would be lost
+        return False
+    # Two bars are refused with what lies between them left out, and so is one before nothing.
+    bare = strip_comments_and_strings(site.source.text(members[0].start, guard.start)).rstrip()
+    if bare.endswith("|") or _NO_PATTERN.search(re.sub(r"\|\s+", "|", bare)):
+        return False
+    return parses_as_items(f"fn f() {{ {text} }}")
+
+
+def _enlist(site: Site, code: str, intent: wants.AddToList) -> Finding:
+    job, source = site.job, site.source
+    listed = {normalize_rust(each) for each in intent.listed}
+    if site.kind == "use_declaration":
+        listed |= counterparts.list_imported_paths(site)
+    missing = [m for m in intent.members if normalize_rust(m.path or m.text) not in listed]
+    apart = [m for m in missing if gating.requires_cfg(site) and gating.is_gated_path(job, m.path)]
+    joining_ = [m for m in missing if m not in apart]
+    edits = [
+        insert_after_member(source, m.after, m.text, m.separator)
+        for m in joining_
+        if m.after.start < m.after.end
+    ]
+    first = [m for m in joining_ if m.after.start == m.after.end]
+    if first:
+        at = first[0].after.end
+        edits.append(Edit(at, at, ", ".join(m.text for m in first)))
+    if apart:
+        shown = [c for c in site.node.children if c.type == "visibility_modifier"]
+        head = "".join(f"{node_text(each)} " for each in shown) + "use "
+        lines = [gating.gate_copy(site, f"{head}{m.path};") for m in apart]
+        edits.append(insert_after_site(site, f"\n{site.indent}".join(lines)))
+    return _finding(site, code, intent, *edits, stands=not missing)
+
+
+def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
+    job, node = site.job, intent.condition
+    start, end = node.start_byte, node.end_byte
+    text = site.source.text(start, end)
+    claims: tuple[Span, ...] = (Span(start, end),)
+    if node.type in ("attribute_item", "inner_attribute_item", "macro_invocation"):
+        wide = text = text.replace("\r\n", "\n")
+        for source, vendor in job.counterparts.items():
+            wide = widen_condition(wide, source, vendor)
+        edits: tuple[Edit, ...] = (Edit(start, end, wide),)
+        asked = normalize_rust(text)
+        stands = all(
+            f'feature="{vendor}"' in asked
+            for source, vendor in job.counterparts.items()
+            if f'feature="{source}"' in asked
+        )
+        cfg = parse_cfg(text)
+        if edits[0].text == text:
+            return make_finding(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
+        either = frozenset(each for pair in job.counterparts.items() for each in pair)
+        both = cfg is not None and cfg.without(either) is False
+        if cfg is not None and (
+            job.cfg_requires_cuda(cfg) or (both and not job.rename_changes_code(site.code))
+        ):
+            claims = (site.span,)  # what stands under the feature alone goes with it
+    elif site.is_python:
+        copy = python_nodes.rename_python(job.vendor.names, node)
+        stands = copy in node_text(intent.within)
+        edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
+    else:
+        copy = intent.copy or job.rename(text)
+        stands = _stands_behind(site, intent.within, normalize_rust(copy))
+        edits = (Edit(start, end, join_by_or(node, text, copy)),)
+    return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+class _Chain(Value, frozen=True):
+    """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of.
+
+    Attributes:
+        text: as tokens without space, see `normal`.
+        words: those of the text, so that few copies are looked for in all of it.
+        starts: where the rest from a link on begins, by the link.
+    """
+
+    text: str
+    words: frozenset[str]
+    starts: Mapping[int, int]
+
+
+def _stands_behind(site: Site, holder: Node, copy: str) -> bool:
+    """Whether a text stands in a condition or a block of a link, or of one behind it."""
+    chains: dict[int, _Chain] = site.memoize("chains", make=dict)
+    if holder.id not in chains:
+        chain = _of_chain(holder)
+        chains |= dict.fromkeys(chain.starts, chain)
+    chain = chains[holder.id]
+    # The first word and the last may be joined to others, since the text has no space.
+    may_be = chain.words.issuperset(re.findall(r"(?<=\W)\w+(?=\W)", copy))
+    return may_be and chain.text.find(copy, chain.starts[holder.id]) >= 0
+
+
+def _of_chain(holder: Node) -> _Chain:
+    texts: list[str] = []
+    starts: dict[int, int] = {}
+    at = 0
+    for node, parts in list_chain_links(holder):
+        text = "\0".join([*(normalize_rust(node_text(part)) for part in parts), ""])
+        starts[node.id] = at
+        at += len(text)
+        texts.append(text)
+    text = "".join(texts)
+    return _Chain(text, frozenset(re.findall(r"\w+", text)), starts)
+
+
+def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:
+    start, end = node.start_byte, node.end_byte
+    if in_brackets:
+        return Edit(start, start, "("), Edit(end, end, f"{added})")
+    return (Edit(end, end, added),)
+
+
+def _is_operand_of_or(node: Node) -> bool:
+    """Whether a question in Python stands where ``or`` needs no brackets."""
+    parent = node.parent
+    return (
+        parent is None
+        or parent.type in python_nodes.CONDITIONAL
+        or python_nodes.read_operator(parent) == "or"
+    )
+
+
+def _add(site: Site, code: str, intent: wants.InsertText) -> Finding:
+    found = counterparts.find_sibling_named(site, intent.name) if intent.name else None
+    edit = Edit(intent.at, intent.at, intent.text)
+    return _finding(site, code, intent, edit, stands=found is not None)
+
+
+def _arms(site: Site, code: str, intent: wants.InsertArms) -> Finding:
+    """Set arms before the last one, unless they stand or a person wrote some between the two."""
+    job, last = site.job, site.node.named_children[-1]
+    text = gating.gate_arms(job, intent.text)
+    between = (job.vendor.source.capitalize(), job.vendor.variant)
+    by_hand = any(
+        patterns.pattern_key(node_text(arm.child_by_field_name("pattern"))) == between
+        for arm in site.node.named_children
+        if arm.type == "match_arm"
+    )
+    stands = by_hand or normalize_rust(text) in normalize_rust(node_text(site.node))
+    indent = site.source.indent(last.start_byte)
+    text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
+    edit = Edit(last.start_byte, last.start_byte, text)
+    return _finding(site, code, intent, edit, stands=stands)
+
+
+def _replace(site: Site, code: str, intent: wants.ReplaceText) -> Finding:
+    text = site.code
+    if intent.sign:
+        stands = intent.within is not None and normalize_rust(intent.sign) in normalize_rust(
+            node_text(intent.within)
+        )
+    else:
+        stands = intent.new in text
+    start = site.node.start_byte + len(text[: text.index(intent.old)].encode()) if not stands else 0
+    edit = Edit(start, start + len(intent.old.encode()), intent.new)
+    claims = (Span(site.node.start_byte, site.node.end_byte),)
+    return _finding(site, code, intent, edit, stands=stands, claims=claims)
+
+
+_WRITERS: Mapping[type[wants.Intent], Callable[[Site, str, Any], Finding]] = {
+    wants.InsertText: _add,
+    wants.InsertArms: _arms,
+    wants.RequireManual: _ask,
+    wants.AddBranch: _branch,
+    wants.CopySite: _copy,
+    wants.CopyUnderName: _copy_as,
+    wants.AddToList: _enlist,
+    wants.JoinPatterns: _join,
+    wants.LeaveUnchanged: _keep,
+    wants.ReplaceText: _replace,
+    wants.AlreadyPorted: _stands,
+    wants.WidenCondition: _widen,
+}

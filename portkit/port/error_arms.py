@@ -1,0 +1,186 @@
+"""Arms that answer with an error where a person has left an arm out, and nothing else would.
+
+An enum that gains a variant breaks each ``match`` without a wildcard that gets no arm for it, in
+every build (rustc: E0004). So an arm that is left out is written all the same there, and answers
+with an error: ``Device::Rocm(_) => panic!("left out: the bindings follow later")``. The variant is
+named, and no ``_`` is written, so that rustc goes on to find what the next variant lacks. Once the
+place is ported, the arm of the port stands in its stead.
+
+A ``match`` whose other arms turn values away by ``bail!`` does so here too. Else it is ``panic!``,
+which fits any type (the Rust reference, "Never type") and may stand in a ``const fn``, where
+``unimplemented!`` with a text may not (rustc: E0015).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.port import gating
+from portkit.port.insert_position import insert_after_site
+from portkit.syntax import patterns
+from portkit.syntax.source_file import COMMENTS, field_text, node_text
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import Site
+
+_BEGIN: Final = "left out: "
+_REASON: Final = "\0"
+"""Stands for the reason, which is known when it is known what is left out."""
+_ERROR: Final = re.compile(rf'[\w:]+!\(\s*"{_BEGIN}')
+_TRANSPARENT: Final = frozenset(
+    {"match_pattern", "mut_pattern", "ref_pattern", "reference_pattern", "tuple_pattern"}
+)
+"""Patterns that take what their members take."""
+_BAIL: Final = re.compile(r"((?:\w+::)*bail)!")
+
+
+class _MatchFacts(Value, frozen=True):
+    """A ``match``: whether an arm takes the rest, how it turns values away, and what is left out.
+
+    Each arm of a ``match`` asks for it, so it is made once.
+    """
+
+    takes_all: bool
+    macro: str
+    left_out: Mapping[tuple[str, ...], Node]
+
+
+def _of_match(site: Site) -> _MatchFacts:
+    """Return what the ``match`` of an arm is."""
+
+    def look() -> _MatchFacts:
+        arms = [node for node, _ in site.siblings if node.type == "match_arm"]
+        bails = (_BAIL.match(field_text(arm, "value")) for arm in arms)
+        macro = next((found[1] for found in bails if found), "panic")
+        # In reverse, so that the first of two arms stays.
+        gone = {
+            patterns.pattern_key(field_text(arm, "pattern")): arm
+            for arm in reversed(arms)
+            if is_error_arm(arm)
+        }
+        return _MatchFacts(any(map(is_catch_all, arms)), macro, gone)
+
+    return site.memoize("left out", site.container, make=look)
+
+
+def is_error_arm(arm: Node) -> bool:
+    """Whether an arm stands for one that is left out, and so is no counterpart of anything."""
+    return _ERROR.match(field_text(arm, "value")) is not None
+
+
+def find_error_arm(site: Site, pattern: str) -> Node | None:
+    """Return the arm beside a site that stands for one on what a pattern asks for."""
+    return _of_match(site).left_out.get(patterns.pattern_key(pattern))
+
+
+def remove_error_arm(site: Site, arm: Node) -> Edit:
+    """Return the edit that takes such an arm away, with the line that it is on."""
+    start = len(site.source.data[: arm.start_byte].rstrip())
+    return Edit(start, arm.end_byte, "")
+
+
+def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
+    """Return the edit that writes such an arm, with a mark for the reason; none if none is needed.
+
+    Args:
+        site: the arm whose counterpart may be left out.
+        pattern: what the counterpart would ask for; one with a guard leaves the rest to others.
+    """
+    match = _of_match(site)
+    if " if " in pattern or match.takes_all:
+        return ()
+    first = site.node.child_by_field_name("pattern")
+    assert first is not None  # an arm has one
+    head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
+    names = strip_bindings(patterns.parse_pattern(pattern))
+    text = f"{head}{names} => {write_error_value(match.macro)},"
+    return (insert_after_site(site, gating.gate_copy(site, text)),)
+
+
+def write_error_value(macro: str) -> str:
+    """Return the value of an arm that answers with an error, with a mark for the reason.
+
+    Args:
+        macro: ``panic`` or a macro that returns an error.
+    """
+    return f'{macro}!("{_BEGIN}{_REASON}")'
+
+
+def exclude_with_error_arm(finding: Finding, reason: str) -> Finding:
+    """Return the finding of a place that is left out, with the arm that answers with an error."""
+    said = re.sub(r'["\\]', r"\\\g<0>", " ".join(reason.split()))
+    said = said.replace("{", "{{").replace("}", "}}")
+    return replace(
+        finding,
+        applicability=Applicability.KEEP,
+        status=Status.TODO,
+        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.instead),
+        message=f"left out by an arm that answers with an error: {reason}",
+        reason=reason,
+    )
+
+
+def has_error_arm(finding: Finding) -> bool:
+    """Whether an arm that answers with an error stands at a place that is to do."""
+    gone = any(edit.start < edit.end and not edit.text for edit in finding.edits)
+    return gone and finding.construct.startswith("match arm")
+
+
+def is_catch_all(arm: Node) -> bool:
+    """Whether an arm takes whatever comes, in every build."""
+    pattern = arm.child_by_field_name("pattern")
+    conditional = any(child.type == "attribute_item" for child in arm.children)
+    if pattern is None or conditional or pattern.child_by_field_name("condition") is not None:
+        return False
+    return _is_any(pattern)
+
+
+def _is_any(pattern: Node) -> bool:
+    """Whether a pattern takes any value: ``_``, a name, or a tuple of such."""
+    if pattern.type == "identifier":
+        return not node_text(pattern)[:1].isupper()
+    return pattern.type in ("_", "remaining_field_pattern", "mutable_specifier") or (
+        pattern.type in _TRANSPARENT and all(map(_is_any, _members(pattern)))
+    )
+
+
+def strip_bindings(pattern: Node) -> str:
+    """Return a pattern that asks for the same and binds nothing."""
+    inner = _members(pattern)
+    match pattern.type:
+        case "tuple_struct_pattern":
+            return f"{node_text(inner[0])}({', '.join(map(strip_bindings, inner[1:]))})"
+        case "struct_pattern":
+            return f"{node_text(inner[0])} {{ {', '.join([*_fields(inner[1:]), '..'])} }}"
+        case "tuple_pattern":
+            last = "," if len(inner) == 1 and node_text(pattern)[:-1].rstrip().endswith(",") else ""
+            return f"({', '.join(map(strip_bindings, inner))}{last})"
+        case "or_pattern":
+            return " | ".join(map(strip_bindings, inner))
+        case "reference_pattern":
+            return f"&{strip_bindings(inner[-1])}"
+        case "captured_pattern" | "match_pattern":
+            return strip_bindings(inner[-1])
+    return "_" if any(True for _ in patterns.find_bindings(pattern)) else node_text(pattern)
+
+
+def _members(pattern: Node) -> list[Node]:
+    """Return what a pattern is made of; the grammar gives ``_`` no name."""
+    return [c for c in pattern.children if c.type == "_" or (c.is_named and c.type not in COMMENTS)]
+
+
+def _fields(members: list[Node]) -> Iterator[str]:
+    """Yield the fields of a pattern that ask for something."""
+    for field in members:
+        pattern = field.child_by_field_name("pattern")
+        if pattern is not None and (asked := strip_bindings(pattern)) != "_":
+            yield f"{field_text(field, 'name')}: {asked}"

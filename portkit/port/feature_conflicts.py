@@ -1,0 +1,208 @@
+"""What cannot stand beside its copy: where both features are on, one of the two gives way.
+
+What the profile calls exclusive gives way to its copy. What is one of a pair, under the source's
+feature and where that is off, says that one answer is wanted: there the copy gives way, and a
+person looks at it. So does the copy of an implementation that would stand twice.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.port.counterparts import read_item_name
+from portkit.port.gating import write_feature_without
+from portkit.syntax.cfg import ITEMS_WITH_INNER_ATTRIBUTES, find_attributes, parse_conditions
+from portkit.syntax.imports import find_imported_names
+from portkit.syntax.items import describe_impl
+from portkit.syntax.source_file import node_text
+from portkit.workspace.finding import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import PortJob, Site
+    from portkit.profiles.entries import FeatureConflict
+    from portkit.syntax.cfg import Cfg
+
+
+PAIRED: Final = (
+    "one of a pair, the other of which stands where the feature is off: with both features on"
+    " CUDA's is taken; see whether it should be"
+)
+STEPS: Final = frozenset(
+    {
+        "async_block",
+        "block",
+        "const_block",
+        "expression_statement",
+        "for_expression",
+        "if_expression",
+        "loop_expression",
+        "macro_invocation",
+        "match_expression",
+        "unsafe_block",
+        "while_expression",
+    }
+)
+"""Statements of a block that are expressions: its value may be one of them."""
+
+
+def find_feature_conflict(site: Site) -> FeatureConflict | None:
+    """Return the profile's word that a site cannot stand beside its copy, if there is one."""
+    if not site.is_cuda_only:
+        return None
+    return next(
+        (
+            e
+            for e in site.job.codebase.feature_conflicts
+            if e.applies(site.source.path, site.scope.symbol)
+        ),
+        None,
+    )
+
+
+def exclude_original(site: Site) -> tuple[Edit, ...]:
+    """Return the edit that takes a site away where its copy stands: with both features on."""
+    source, written = site.job.source_feature, site.job.feature
+    if any(cfg.forbids(written) for _, cfg in site.conditions):
+        return ()
+    attribute = next(
+        attribute for attribute, cfg in site.conditions if site.job.cfg_requires_cuda(cfg)
+    )
+    new = re.sub(
+        _option(source), write_feature_without(source, written), node_text(attribute), count=1
+    )
+    return (Edit(attribute.start_byte, attribute.end_byte, new),)
+
+
+def is_paired(site: Site) -> bool:
+    """Whether all that a site names is there where the source's feature is off too, or the reverse.
+
+    It is so of ``#[cfg(feature = "cuda")] type Device = Cuda`` beside ``#[cfg(not(feature =
+    "cuda"))] type Device = Cpu``, and of steps of a block that follow each other. What renaming
+    tells apart is no pair: its copy stands beside it.
+    """
+    if site.kind in STEPS:
+        own = _sides_of(site.job, site.conditions)
+        return len(own) == 1 and any((not side) in _sides_of_steps(site) for side in own)
+    return is_pair(site, site.node, site.conditions)
+
+
+def is_pair(site: Site, node: Node, conditions: Iterable[tuple[Node, Cfg]]) -> bool:
+    """Whether what stands beside a site under some conditions is one of a pair; see `is_paired`."""
+    own = _sides_of(site.job, conditions)
+    names = _names(node)
+    if len(own) != 1 or not names or any(site.job.rename(name) != name for name in names):
+        return False
+    sides = site.memoize("sides", site.container, make=lambda: _sides(site))
+    return all((name, not side) in sides for name in names for side in own)
+
+
+def explain_clash(site: Site) -> str:
+    """Return what of an implementation and its copy would clash, or nothing.
+
+    Of a trait it is the whole (rustc: E0119), of a type's own functions those that keep their names
+    (E0592).
+    """
+    if site.kind != "impl_item" or not site.is_cuda_only:
+        return ""
+    head = describe_impl(site.node)
+    if site.job.rename(head) != head:
+        return ""
+    kept = [name for name in _members(site) if site.job.rename(name) == name]
+    of_trait = site.node.child_by_field_name("trait") is not None
+    return head if of_trait else next(iter(kept), "")
+
+
+def can_exclude_original(site: Site) -> bool:
+    """Whether all of an implementation is there without its copy, by the names of its members."""
+    return all(site.job.rename(name) == name for name in _members(site))
+
+
+def write_excluded_copy(site: Site, text: str) -> str:
+    """Return the copy of one of a pair, as it stands where the source's feature is off."""
+    written = site.job.counterparts.items()
+    source, own = next(pair for pair in written if site.requires(pair[0]))
+    head, opening, rest = text.partition("#[cfg")
+    return head + opening + re.sub(_option(own), write_feature_without(own, source), rest, count=1)
+
+
+def write_exclusive_copy(site: Site, text: str) -> str:
+    """Return the copy of a site that may give way to it, under the written vendor's feature."""
+    own = site.job.feature
+    if not any(cfg.forbids(own) for _, cfg in site.conditions):
+        return text
+    # Beside other conditions as well: a copy under `not(feature = "rocm")` would exist nowhere.
+    absent = rf"not\s*\(\s*{_option(own)}\s*,?\s*\)"
+    both = rf"all\s*\(\s*({_option(own)})\s*,\s*{absent}\s*\)"
+    plain = re.sub(both, r"\1", text)
+    return re.sub(rf",\s*{absent}|{absent}\s*,\s*", "", plain)
+
+
+def _option(feature: str) -> str:
+    """Return a pattern for what asks for a feature, however it is spaced."""
+    return rf'feature\s*=\s*"{re.escape(feature)}"'
+
+
+def _sides(site: Site) -> frozenset[tuple[str, bool]]:
+    """Return what stands beside a site under the source's feature, or where that is off."""
+    return frozenset(
+        (name, side)
+        for node, attributes in site.siblings
+        if attributes or node.type in ITEMS_WITH_INNER_ATTRIBUTES
+        for side in _sides_of(site.job, parse_conditions(find_attributes(node, attributes)))
+        for name in _names(node)
+    )
+
+
+def _sides_of(job: PortJob, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[bool]:
+    """Return true for the source's feature, false for where that is off; both where nothing is."""
+    cfgs = [cfg for _, cfg in conditions]
+    if any(job.cfg_requires_rocm(cfg) for cfg in cfgs):
+        return frozenset()
+    sides = {
+        True: lambda cfg: job.cfg_requires_cuda(cfg) or job.cfg_requires_either(cfg),
+        False: lambda cfg: job.cfg_excludes_cuda(cfg) or _holds_without(job, cfg),
+    }
+    return frozenset(side for side, stands in sides.items() if any(map(stands, cfgs)))
+
+
+def _holds_without(job: PortJob, cfg: Cfg) -> bool:
+    """Whether a condition holds wherever the source's feature is off, as of what is left then."""
+    off = frozenset(each for pair in job.counterparts.items() for each in pair)
+    return job.cfg_mentions_cuda(cfg) and cfg.without(off) is True
+
+
+def _sides_of_steps(site: Site) -> frozenset[bool]:
+    """Return the sides of the steps of a block that follow each other, this one's among them."""
+
+    def read() -> Mapping[int, frozenset[bool]]:
+        runs: list[tuple[list[int], set[bool]]] = [([], set())]
+        for node, attributes in site.siblings:
+            conditions = parse_conditions(attributes)
+            if not conditions:
+                runs.append(([], set()))
+            elif node.type in STEPS:
+                runs[-1][0].append(node.id)
+                runs[-1][1].update(_sides_of(site.job, conditions))
+        return {each: frozenset(sides) for run, sides in runs for each in run}
+
+    return site.memoize("steps and sides", site.container, make=read).get(site.node.id, frozenset())
+
+
+def _members(site: Site) -> list[str]:
+    """Return the names of what an implementation holds."""
+    body = site.node.child_by_field_name("body")
+    return [
+        name for node in (body.named_children if body else ()) if (name := read_item_name(node))
+    ]
+
+
+def _names(node: Node) -> list[str]:
+    """Return what a node is called, or brings in; macros may stand twice, and so may ``_``."""
+    if node.type == "use_declaration":
+        return [name for name in find_imported_names(node) if name != "_"]
+    return [name for name in [read_item_name(node)] if name and node.type != "macro_definition"]

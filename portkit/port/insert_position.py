@@ -1,0 +1,181 @@
+"""Where what is written stands: behind its site, or behind a member of a list."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from portkit.syntax import python_nodes, toml_nodes
+from portkit.syntax.cfg import FIELD_VALUES
+from portkit.syntax.source_file import node_text
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tree_sitter import Node
+
+    from portkit.context.port_job import Site
+    from portkit.syntax.source_file import SourceFile
+    from portkit.syntax.span import Span
+
+_SPACED = frozenset(
+    {
+        "enum_item",
+        "function_item",
+        "impl_item",
+        "macro_definition",
+        "struct_item",
+        "trait_item",
+        "union_item",
+    }
+)
+"""Items that a blank line sets off from their neighbours."""
+_COMMA_AFTER = FIELD_VALUES | {"enum_variant", "field_declaration"}
+"""Members of lists whose comma is a sibling of theirs."""
+_SORTED = 4
+"""How many names in order are no accident: of four, one order in 24 is that one."""
+
+
+def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
+    """Return the edit that sets ``text`` after a place, as its next sibling.
+
+    Args:
+        site: the place.
+        text: what is set there.
+        name: the name of what is set there. Python's functions and variables have their sorted
+            place by it, where those around the place have.
+    """
+    end = site.node.end_byte
+    if site.is_python:
+        return _after_python(site, text, _before_name(site, name) if name else site.node)
+    if site.kind == "table_array_element":
+        end = toml_nodes.find_table_end(site.node)
+        return Edit(end, end, f"\n\n{text}")
+    parent = site.parent
+    if site.kind in _COMMA_AFTER or (parent is not None and parent.type == "array_expression"):
+        comma = site.source.comma(end)
+        if comma is None:
+            return Edit(end, end, f",\n{site.indent}{text}")
+        end = site.source.line_tail(comma)
+        return Edit(end, end, f"\n{site.indent}{text},")
+    if site.kind == "match_arm":
+        # A comma that is lacking stands before a comment on the same line, not in it.
+        if not site.code.rstrip().endswith((",", "}")):
+            return Edit(end, end, f",\n{site.indent}{text}")
+        end = site.source.line_tail(end)
+        return Edit(end, end, f"\n{site.indent}{text}")
+    if site.kind == "macro_invocation" or _is_like_block(site):
+        semicolon = re.compile(rb"\s*;").match(site.source.data, end)
+        end = semicolon.end() if semicolon else end
+        text += ";" if semicolon else ""
+    end = site.source.line_tail(end)
+    multiline = site.kind in _SPACED or (site.kind == "mod_item" and "{" in site.code)
+    plain = site.code.endswith(";") and not site.attributes
+    gap = "\n\n" if multiline and not plain else "\n"
+    return Edit(end, end, f"{gap}{site.indent}{text}")
+
+
+def _is_like_block(site: Site) -> bool:
+    """Whether a place is a statement whose semicolon the parser takes for one of its own.
+
+    For rustc it belongs to the block, the value of which is thrown away by it (the Rust reference,
+    chapter "Statements", section "Expression statements").
+    """
+    return site.kind == "expression_statement" and not site.code.endswith(";")
+
+
+class _Sorted(Value, frozen=True):
+    """Functions, or variables, sorted by name, that nothing else stands between.
+
+    Attributes:
+        nodes: each of them.
+        names: theirs.
+        said: by a word, which of them say it, in order.
+    """
+
+    nodes: Sequence[Node]
+    names: Sequence[str]
+    said: Mapping[str, Sequence[int]]
+
+
+def _before_name(site: Site, name: str) -> Node:
+    """Return what a name stands behind: the place, or another one where names are sorted.
+
+    Stubs that a program made are compared with what it makes again, sorted by name
+    (``inspect.getmembers``, Python's documentation, module inspect). A copy does not go past what
+    says the name of the place, which may need the copy, too.
+    """
+    run = site.memoize("sorted", site.container, make=lambda: _sorted_runs(site)).get(site.node.id)
+    if run is None:
+        return site.node
+    own = python_nodes.find_statement_name(site.node)
+    after, before = bisect_right(run.names, own), bisect_left(run.names, name)
+    said = run.said.get(own, ())
+    if after >= before or bisect_left(said, after) < bisect_left(said, before):
+        return site.node
+    return run.nodes[before - 1]
+
+
+def _sorted_runs(site: Site) -> Mapping[int, _Sorted]:
+    """Return those around a place that are sorted by name, by each of their nodes."""
+    found: dict[int, _Sorted] = {}
+    for _, group in groupby((node for node, _ in site.siblings), _kind_of_name):
+        nodes = list(group)
+        names = [python_nodes.find_statement_name(node) for node in nodes]
+        if len(names) < _SORTED or "" in names or names != sorted(names):
+            continue
+        said: dict[str, list[int]] = {}
+        for at, node in enumerate(nodes):
+            for word in dict.fromkeys(re.findall(r"\w+", node_text(node))):
+                said.setdefault(word, []).append(at)
+        run = _Sorted(nodes, names, said)
+        found |= {node.id: run for node in nodes}
+    return found
+
+
+def _kind_of_name(node: Node) -> str:
+    """Return whether a node has the name of a function, that of a variable, or none."""
+    if python_nodes.find_definition(node) is not None:
+        return "function"
+    return "variable" if python_nodes.find_statement_name(node) else ""
+
+
+def _after_python(site: Site, text: str, after: Node) -> Edit:
+    end = after.end_byte
+    if python_nodes.find_definition(site.node) is None:
+        end = python_nodes.find_comment_end(site.source, end)
+        return Edit(end, end, f"\n{site.indent}{text}")
+    # The line ends that set functions apart here: as before this one, or two lines.
+    before = site.source.data[: site.start - len(site.indent)]
+    blank = re.search(rb"(?:\r?\n)+\Z", before)
+    follows = site.node.prev_sibling is not None
+    lines = blank.group().count(b"\n") if blank and follows else 3 if not site.indent else 2
+    return Edit(end, end, "\n" * max(lines, 2) + site.indent + text)
+
+
+def insert_after_member(source: SourceFile, after: Span, text: str, separator: str = ",") -> Edit:
+    """Return the edit that sets a member behind another one, on its own line where that has one."""
+    end = after.end
+    if not source.data[: after.start].rstrip(b" \t").endswith(b"\n"):
+        space = " " * separator.isidentifier()
+        return Edit(end, end, f"{space}{separator} {text}")
+    indent = source.indent(after.start)
+    if not separator:
+        end = source.line_tail(end)
+    comma = source.comma(end) if separator == "," else None
+    if separator not in ("", ",") and source.data.startswith(separator.encode(), end):
+        comma = end + len(separator)
+    if comma is None:
+        return Edit(end, end, f"{separator}\n{indent}{text}")
+    tail = (
+        source.line_tail
+        if source.path.endswith(".rs")
+        else partial(python_nodes.find_comment_end, source)
+    )
+    end = tail(comma)
+    return Edit(end, end, f"\n{indent}{text}{separator}")

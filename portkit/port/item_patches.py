@@ -1,0 +1,285 @@
+"""What a codebase's profile holds about single items of the CUDA side, and what copies have there.
+
+A `Whole` item comes from a template, since the two platforms' libraries differ there. It was
+written against a certain text of the CUDA item; the profile holds a hash of that text for each
+upstream version that was looked at, and no upstream text is stored. A patch `Within` an item looks
+for tokens of it, as often as the profile says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.profiles.entries import CopyPatch, CopyRepair, ItemOverride, TokenPatch
+from portkit.syntax.items import find_items
+from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.span import Span
+from portkit.syntax.token_patterns import tokenize_rust
+from portkit.syntax.value import Value
+from portkit.workspace import exclusion_comments
+from portkit.workspace.finding import Applicability, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.syntax.token_patterns import Token
+
+OVERRIDE, REPAIR, ADJUST = "PK104", "PK107", "PK108"
+IDLE = "PK904"
+"""The code of an entry that does nothing, or says so wrongly."""
+_CODES = {CopyRepair: REPAIR, CopyPatch: ADJUST}
+_FILE = "*"
+"""The symbol of a patch that is about a file as a whole."""
+_RIGHT = "the copy is right, the original is untouched"
+_NOT_FOUND = (
+    "nothing of that is found here: see whether upstream has mended it or says it in other words"
+)
+
+
+class PatchMatch(Value, frozen=True):
+    """A place of the CUDA side for which the copy has something else.
+
+    Attributes:
+        patch: what says so.
+        span: the place.
+        captured: what the patch has captured there.
+    """
+
+    patch: TokenPatch
+    span: Span
+    captured: Mapping[str, Span]
+
+
+class PatchedItem(Value, frozen=True):
+    """An item that a patch is about.
+
+    Attributes:
+        patch: the patch.
+        symbol: the item, or the name of the file.
+        span: the item, with its attributes.
+        hits: the places in it.
+    """
+
+    patch: TokenPatch
+    symbol: str
+    span: Span
+    hits: tuple[PatchMatch, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether there are as many places as the patch says."""
+        return len(self.hits) == self.patch.count
+
+
+def hash_item(text: str) -> str:
+    """Return the hash of an item: of its code, without layout and comments."""
+    return hashlib.sha256(normalize_rust(text).encode()).hexdigest()[:16]
+
+
+def find_patched_items(job: PortJob, source: SourceFile) -> tuple[PatchedItem, ...]:
+    """Return the items of a file that patches are about, with the places in them.
+
+    Of those that a patch is about the ones with places count; without any, the first.
+    """
+
+    def look() -> tuple[PatchedItem, ...]:
+        return tuple(find_items_of_patches(job, source, job.patches(TokenPatch, source.path)))
+
+    return job.memoize("looked into", source, make=look)
+
+
+def find_patch_matches(
+    job: PortJob, source: SourceFile, start: int, end: int
+) -> tuple[PatchMatch, ...]:
+    """Return the places in a part of a file for which its copy has something else.
+
+    What a person has decided to leave alone, its copy has as the CUDA side does.
+    """
+    return tuple(
+        hit
+        for looked in find_patched_items(job, source)
+        if looked.fits
+        and not is_patch_excluded(
+            job, source, _CODES[type(looked.patch)], looked.symbol, looked.span
+        )
+        for hit in looked.hits
+        if start <= hit.span.start and hit.span.end <= end
+    )
+
+
+def is_patch_excluded(
+    job: PortJob, source: SourceFile, code: str, symbol: str, place: Span
+) -> bool:
+    """Whether a comment or ``portkit.toml`` keeps the place that a finding about a patch has."""
+    if any(skip.applies(code, source.path, symbol) for skip in job.skips):
+        return True
+    kept = job.memoize(
+        "kept", source, make=lambda: tuple(exclusion_comments.find_exclusion_comments(source))
+    )
+    line, _ = source.position(place.start) if kept else (0, 0)
+    return any(comment.excludes(code, line) for comment in kept)
+
+
+def find_patch_findings(
+    job: PortJob, source: SourceFile, kind: type[TokenPatch]
+) -> Iterator[Finding]:
+    """Yield a finding for each item of a file that the profile holds a patch of a kind for."""
+    wanted = job.patches(kind, source.path)
+    idle = job.patches(kind, source.path, idle=True)
+    # Most files are in no patch's path.
+    if not (wanted or idle) or job.codebase.kept(source.path):
+        return
+    for looked in find_patched_items(job, source) if wanted else ():
+        if isinstance(looked.patch, kind):
+            yield _within(job, source, looked)
+    whole = Span(0, len(source.data))
+    # Of one that says that there is nothing only places count, and most files lack its words.
+    stands = tuple(patch for patch in idle if patch.pattern.may_stand(source.data, whole))
+    for looked in find_items_of_patches(job, source, stands):
+        if looked.hits:
+            yield _not_idle(job, source, looked.symbol, looked.span)
+
+
+def find_override_findings(job: PortJob, source: SourceFile) -> Iterator[Finding]:
+    """Yield a finding for each item of a file whose copy is a template."""
+    idle = {patch.symbol for patch in job.patches(ItemOverride, source.path, idle=True)}
+    wanted = {patch.symbol: patch for patch in job.patches(ItemOverride, source.path)}
+    if not (wanted or idle) or job.codebase.kept(source.path):
+        return
+    for symbol, span in _items(job, source):
+        if symbol in idle:
+            yield _not_idle(job, source, symbol, span)
+        patch = wanted.pop(symbol, None)
+        if patch is None:
+            continue
+        current = hash_item(source.slice(span))
+        known = current in patch.fingerprints.values()
+        versions = ", ".join(sorted(patch.fingerprints)) or "none"
+        yield Finding(
+            code=OVERRIDE,
+            path=source.path,
+            span=span,
+            construct="override",
+            symbol=symbol,
+            applicability=Applicability.SAFE if known else Applicability.REVIEW,
+            status=_status(job, source),
+            message=patch.reason
+            if known
+            else f"{patch.reason}; the CUDA item has changed since the template was written "
+            f"(against {versions}; now {current}): see whether the template must follow",
+            entry=job.codebase.key(patch),
+            reason=patch.reason,
+        )
+
+
+def _within(job: PortJob, source: SourceFile, looked: PatchedItem) -> Finding:
+    patch, found = looked.patch, len(looked.hits)
+    repair = isinstance(patch, CopyRepair)
+    message = f"{patch.reason}; {_RIGHT}" if repair else patch.reason
+    if not found:
+        message = f"{patch.reason}; {_NOT_FOUND}"
+    elif not looked.fits:
+        message = (
+            f"{patch.reason}; it stands here {found} times, the profile says {patch.count}, and the"
+            " copy is left as it is: see which are meant"
+        )
+    return Finding(
+        code=_CODES[type(patch)],
+        path=source.path,
+        span=looked.span,
+        construct="upstream defect" if repair else "what the copy has",
+        symbol=looked.symbol,
+        applicability=Applicability.REVIEW if repair or not looked.fits else Applicability.SAFE,
+        status=_status(job, source),
+        message=message,
+        entry=job.codebase.key(patch),
+        reason=patch.reason,
+    )
+
+
+def _not_idle(job: PortJob, source: SourceFile, symbol: str, span: Span) -> Finding:
+    """Return the finding about a patch that says that there is nothing, and there is something."""
+    return Finding(
+        code=IDLE,
+        path=source.path,
+        span=span,
+        construct="entry of a profile",
+        symbol=symbol,
+        applicability=Applicability.REVIEW,
+        status=Status.NONE,
+        message=f"a patch has nothing to do in {job.workspace.version}, it says, but it finds"
+        " something here: mend its since or until",
+    )
+
+
+def _status(job: PortJob, source: SourceFile) -> Status:
+    standing = job.tree_facts.copied_files.get(source.path) in job.workspace.sources
+    return Status.PORTED if standing else Status.NONE
+
+
+def _items(
+    job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...] = ()
+) -> list[tuple[str, Span]]:
+    """Return the items of a file that patches are about, among others: once for all patches.
+
+    Args:
+        job: the job.
+        source: the file.
+        patches: more patches than the profile has for copies.
+    """
+    kinds: tuple[type[ItemOverride | TokenPatch], ...] = (ItemOverride, TokenPatch)
+    every = (job.patches(k, source.path, idle=i) for k in kinds for i in (False, True))
+    known = {patch.symbol for some in every for patch in some}
+    more = frozenset(patch.symbol for patch in patches) - known - {_FILE}
+
+    def find() -> list[tuple[str, Span]]:
+        found = find_items(source, (known - {_FILE}) | more)
+        return [(item.symbol, item.span) for item in found]
+
+    return job.memoize("patched items", source, more, make=find)
+
+
+def find_items_of_patches(
+    job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...]
+) -> Iterator[PatchedItem]:
+    """Yield the items of a file that some patches are about, with the places in them.
+
+    Args:
+        job: the job.
+        source: the file, which need not be as it stands in the tree.
+        patches: all of them about this file.
+    """
+    read: dict[Span, list[Token]] = {}
+    for patch in patches:
+        if patch.symbol == _FILE:
+            concerned = [(source.path.rpartition("/")[2], Span(0, len(source.data)))]
+        else:
+            every = _items(job, source, patches)
+            concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
+        found = [
+            PatchedItem(patch, *each, tuple(_hits(source, patch, each[1], read)))
+            for each in concerned
+        ]
+        # An item may stand twice, under conditions that exclude each other.
+        yield from [looked for looked in found if looked.hits] or found[:1]
+
+
+def _hits(
+    source: SourceFile, patch: TokenPatch, span: Span, read: dict[Span, list[Token]]
+) -> Iterator[PatchMatch]:
+    """Yield where a patch stands in a part of a file; ``read`` is what was read before."""
+    if not patch.pattern.may_stand(source.data, span):
+        return
+    if span not in read:
+        read[span] = tokenize_rust(source.data, span.start, span.end)
+    for match, tokens in patch.pattern.places(read[span]):
+        place = Span(tokens[match.first].start, tokens[match.end - 1].end)
+        captured = {"$all": place}
+        for name, (first, end) in match.captured.items():
+            start = tokens[first].start
+            captured[name] = Span(start, tokens[end - 1].end if end > first else start)
+        yield PatchMatch(patch, place, captured)

@@ -1,0 +1,77 @@
+"""The target of a manifest that a file belongs to, and the features that it requires."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from portkit.syntax.value import Value
+from portkit.workspace.cargo_resolution import TARGET_KINDS, join_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.context.port_job import PortJob
+    from portkit.workspace.cargo_workspace import Crate
+
+
+class Target(Value, frozen=True):
+    """A target that a manifest lists.
+
+    Attributes:
+        name: its name.
+        features: the features without which Cargo does not build it.
+    """
+
+    name: str
+    features: tuple[str, ...]
+
+
+def find_target(job: PortJob, path: str) -> Target | None:
+    """Return the listed target that a file belongs to, or None.
+
+    Args:
+        job: the job.
+        path: the file.
+    """
+    crate = job.workspace.crate_of(path)
+    if crate is None:
+        return None
+    listed = job.memoize("listed targets", crate.directory, make=lambda: tuple(_listed(crate)))
+    found = (target for place, target in listed if path == place or path.startswith(f"{place}/"))
+    return next(found, None)
+
+
+def _listed(crate: Crate) -> Iterator[tuple[str, Target]]:
+    """Yield each file or folder of a listed target, with the target."""
+    for kind in TARGET_KINDS:
+        for said in crate.manifest.get(kind, ()):
+            features = tuple(map(str, said.get("required-features", ())))
+            target = Target(str(said.get("name", "")), features)
+            yield from ((place, target) for place in _places(crate, kind, said))
+
+
+def find_cuda_only_target(job: PortJob, path: str) -> Target | None:
+    """Return the target of a file if it requires the source's feature and gets no counterpart.
+
+    Cargo cannot require one of two features. So nothing of the written vendor's can be in the file.
+
+    Args:
+        job: the job.
+        path: the file.
+    """
+    target = find_target(job, path)
+    if target is None or not any(feature in job.counterparts for feature in target.features):
+        return None
+    return target if job.vendor.names.word(target.name) == target.name else None
+
+
+def _places(crate: Crate, kind: str, said: dict[str, Any]) -> Iterator[str]:
+    """Yield the file, or the folder, in which Cargo looks for a target."""
+    name, path = said.get("name", ""), said.get("path")
+    if isinstance(path, str):
+        yield join_path(crate.directory, path)
+        return
+    yield join_path(crate.directory, f"{TARGET_KINDS[kind]}/{name}.rs")
+    yield join_path(crate.directory, f"{TARGET_KINDS[kind]}/{name}")
+    if kind == "bin" and name == crate.name:
+        yield join_path(crate.directory, "src/main.rs")

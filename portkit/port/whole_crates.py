@@ -1,0 +1,321 @@
+"""Crates that are the source vendor's as a whole: they have no feature for it, and need it always.
+
+They take what binds it, or their build script compiles for it.
+
+What such a crate says in no condition, a feature could not take apart: a function's name and what
+surrounds it are of no vendor, and its body is CUDA's. So the counterpart of the crate is a crate,
+as that of a file is a file. It lies beside the one that it was made from, which stays as it is.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+from portkit.syntax.features import is_feature_spelling
+from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
+from portkit.syntax.word_search import build_word_finder
+from portkit.workspace.cargo_resolution import find_requestable_features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.context.port_job import PortJob
+    from portkit.profiles.profile import CodebaseProfile, VendorProfile
+    from portkit.workspace.cargo_workspace import Crate, Workspace
+
+
+_ASKS: Final = re.compile(r"\bcfg\b|\bCARGO_(?:FEATURE|CFG)_")
+"""What asks in a build script what is built (the Cargo book, "Environment Variables")."""
+COUNTERPART: Final = "counterpart"
+"""What a dependency on such a crate becomes, among the kinds of a vendor's dependencies."""
+
+
+def find_whole_crates(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile
+) -> tuple[CudaOnlyCrate, ...]:
+    """Return the crates of a workspace that need the source vendor whatever features are on.
+
+    One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
+    crate, and none of them by a feature of its own, or that compiles for CUDA in every build. What
+    the profile keeps is none, nor is one whose kernels are translated beside themselves.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: the codebase.
+    """
+    found: dict[str, CudaOnlyCrate] = {}
+    pending = [crate for crate in workspace.crates if _may_be(workspace, vendor, codebase, crate)]
+    while True:
+        named = {each.name: each for each in found.values()}
+        new = {
+            crate.directory: _whole(workspace, vendor, crate, named)
+            for crate in pending
+            if crate.directory not in found
+            and (
+                _needs(workspace, vendor, codebase, crate, named)
+                or _is_of_kernels(workspace, vendor, codebase, crate)
+            )
+        }
+        if not new:
+            return _with_own_names(vendor, [found[directory] for directory in sorted(found)])
+        found |= new
+
+
+def is_cuda_always_compiled(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, crate: Crate
+) -> bool:
+    """Whether a crate has the source vendor's compiler run in every build of it.
+
+    Its build script needs a crate that runs that compiler, or has ``cc`` run it, and nothing in the
+    script asks what is built. What a patch of the profile changes there is somebody's decision.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: the codebase.
+        crate: the crate.
+    """
+    from portkit.port import cuda_tools
+
+    said = list_table_entries(workspace, crate.manifest.get("build-dependencies"))
+    needed = {str(each.get("package", name)) for name, each in said if not each.get("optional")}
+    compilers = {name for name in needed if vendor.dependencies.get(name) == "driver"}
+    for path in workspace.sources if compilers or "cc" in needed else ():
+        if workspace.is_build_script(path) and workspace.crate_of(path) == crate:
+            source = workspace.sources[path]
+            code = strip_comments_and_strings(source.text(0, source.size))
+            runs = cuda_tools.runs_nvcc_through_cc(code, vendor.source) or any(
+                re.search(rf"\b{name.replace('-', '_')}\b", code) for name in compilers
+            )
+            asks = _ASKS.search(strip_comments(source.text(0, source.size)))
+            patched = any(patch.path == path for patch in codebase.patches)
+            return runs and asks is None and not patched
+    return False
+
+
+def add_counterparts(
+    codebase: CodebaseProfile, whole: tuple[CudaOnlyCrate, ...]
+) -> CodebaseProfile:
+    """Return a codebase that knows such crates, and takes the counterparts where it takes them.
+
+    What its profile says of a dependency counts more.
+
+    Args:
+        codebase: the codebase.
+        whole: the crates.
+    """
+    taken = {each.name: COUNTERPART for each in whole if not each.unported}
+    return replace(codebase, whole=whole, dependencies={**taken, **codebase.dependencies})
+
+
+def list_rust_copies(job: PortJob) -> Mapping[str, str]:
+    """Return the Rust files of such crates, with the path of the copy of each.
+
+    Their build scripts are not among them, where they compile CUDA, nor is what is kept.
+
+    Args:
+        job: the job.
+    """
+    from portkit.port import cuda_tools
+
+    found = {}
+    for path, source in job.workspace.sources.items():
+        whole = job.codebase.find_cuda_only_crate(path)
+        if whole is None or whole.unported or not path.endswith(".rs") or job.codebase.kept(path):
+            continue
+        if job.workspace.is_build_script(path) and cuda_tools.may_run_cuda_tools(job, source):
+            continue
+        found[path] = find_copy_path(job, whole, path)
+    return found
+
+
+def find_copy_path(job: PortJob, whole: CudaOnlyCrate, path: str) -> str:
+    """Return where the copy of a file of such a crate lies: a module has its file's new name."""
+    parts = path.removeprefix(f"{whole.directory}/").split("/")
+    ends = [part.partition(".") for part in parts]
+    return "/".join([whole.place, *(job.vendor.names.word(n) + dot + end for n, dot, end in ends)])
+
+
+def rename_feature(job: PortJob, name: str) -> str:
+    """Return what a feature of such a crate is called in the counterpart, as its code has it."""
+    if name in job.counterparts:
+        return job.counterparts[name]
+    renamed = re.search('"([^"]*)"', job.rename(f'cfg!(feature = "{name}")'))
+    return renamed[1] if renamed is not None else name
+
+
+def list_table_entries(workspace: Workspace, table: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a table of dependencies says, by name, with what the workspace says of each.
+
+    Features that both ask for are asked for together (the Cargo book, chapter "Specifying
+    Dependencies", section "Inheriting a dependency from a workspace").
+    """
+    shared = workspace.manifest.get("workspace", {}).get("dependencies", {})
+    for name, said in table.items() if isinstance(table, dict) else ():
+        own = {"version": said} if isinstance(said, str) else said
+        if not isinstance(own, dict):
+            continue
+        if own.get("workspace") is True:
+            taken = shared.get(name, {})
+            taken = {"version": taken} if isinstance(taken, str) else taken
+            rest = {key: value for key, value in own.items() if key != "workspace"}
+            features = [*_list(taken.get("features")), *_list(own.get("features"))]
+            own = {**taken, **rest, **({"features": features} if features else {})}
+        yield name, own
+
+
+def list_cuda_features(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, package: str
+) -> Mapping[str, str]:
+    """Return the features of a crate that are the source vendor's, and what is written for each.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: the codebase, which knows the crates of those that it is built on.
+        package: the crate.
+    """
+    ported = codebase.ported.get(package)
+    if ported is not None:
+        return {**ported.libraries, ported.source_feature: ported.feature}
+    crate = next((each for each in workspace.crates if each.name == package), None)
+    if crate is None or vendor.source_feature not in crate.features:
+        return {}
+    return {**vendor.libraries, vendor.source_feature: vendor.feature}
+
+
+def _list(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+def _may_be(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, crate: Crate
+) -> bool:
+    kernels = codebase.kernels
+    if crate.directory == "." or (kernels is not None and crate.directory == kernels.source):
+        return False
+    offered = find_requestable_features(crate.manifest)
+    if any(is_feature_spelling(feature, vendor.source_feature) for feature in offered):
+        return False
+    roots = [f"{crate.directory}/src/{name}.rs" for name in ("lib", "main")]
+    standing = [path for path in roots if path in workspace.sources]
+    return bool(standing) and not any(
+        codebase.kept(path) or codebase.find_no_feature_entry(path) for path in standing
+    )
+
+
+def _needs(
+    workspace: Workspace,
+    vendor: VendorProfile,
+    codebase: CodebaseProfile,
+    crate: Crate,
+    known: Mapping[str, CudaOnlyCrate],
+) -> bool:
+    for name, said in list_table_entries(workspace, crate.manifest.get("dependencies")):
+        package = str(said.get("package", name))
+        if said.get("optional"):
+            continue
+        if vendor.dependencies.get(package) in ("facade", "generator") or package in known:
+            return True
+        own = list_cuda_features(workspace, vendor, codebase, package)
+        if any(feature in own for feature in _list(said.get("features"))):
+            return package in codebase.ported or _names_source(workspace, vendor, crate)
+    return False
+
+
+def _names_source(workspace: Workspace, vendor: VendorProfile, crate: Crate) -> bool:
+    """Whether code of a crate names the source vendor other than as a variant of an enum.
+
+    An arm for a variant is ported beside it. A copy of the crate would lack the other arm.
+    """
+    variant = re.compile(rf"\b(?:\w+::)+{vendor.source.capitalize()}\b")
+    words = build_word_finder(vendor.vocabulary)
+    for path, source in workspace.sources.items():
+        if not path.startswith(f"{crate.directory}/") or not path.endswith(".rs"):
+            continue
+        if words(source.data):
+            code = variant.sub("", strip_comments_and_strings(source.text(0, source.size)))
+            if words(code.encode()):
+                return True
+    return False
+
+
+def _is_of_kernels(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, crate: Crate
+) -> bool:
+    """Whether a crate compiles for the source vendor, and nothing says what takes its place."""
+    inside = f"{crate.directory}/"
+    if any(each.source.startswith(inside) for each in codebase.hip_sources):
+        return False
+    return is_cuda_always_compiled(workspace, vendor, codebase, crate)
+
+
+def _unported(
+    workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
+) -> str:
+    """Return why a crate gets no counterpart, or an empty string."""
+    for name, said in list_table_entries(workspace, crate.manifest.get("dependencies")):
+        package = str(said.get("package", name))
+        if package in known and known[package].unported:
+            return f"it needs {package}: {known[package].unported}"
+        if package != vendor.bindings:
+            continue
+        for feature in _list(said.get("features")):
+            if feature in vendor.unported:
+                return vendor.unported[feature]
+    return ""
+
+
+def _with_own_names(vendor: VendorProfile, found: list[CudaOnlyCrate]) -> tuple[CudaOnlyCrate, ...]:
+    """Return crates no two of which have counterparts of one name or in one folder.
+
+    ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
+    """
+    taken: set[str] = set()
+    named: dict[str, CudaOnlyCrate] = {}
+    # A crate with the source vendor in its name has a better claim to the renamed name.
+    for each in sorted(found, key=lambda w: w.copy == f"{w.name}-{vendor.name}"):
+        made = each
+        for prefix in ("", f"{vendor.name}-", f"{vendor.name}-{vendor.name}-"):
+            if prefix:
+                above, folder = posixpath.split(each.directory)
+                made = replace(
+                    each,
+                    copy=f"{prefix}{each.name}",
+                    place=posixpath.join(above, f"{prefix}{folder}"),
+                    copied_module=f"{prefix}{each.module}".replace("-", "_"),
+                )
+            if taken.isdisjoint({made.copy, made.place}):
+                break
+        taken |= {made.copy, made.place}
+        named[each.directory] = made
+    return tuple(named[each.directory] for each in found)
+
+
+def _whole(
+    workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
+) -> CudaOnlyCrate:
+    above, folder = posixpath.split(crate.directory)
+    library = crate.manifest.get("lib")
+    said = library.get("name") if isinstance(library, dict) else None
+    module = said if isinstance(said, str) else crate.name.replace("-", "_")
+    return CudaOnlyCrate(
+        name=crate.name,
+        directory=crate.directory,
+        copy=_copied_name(vendor, crate.name),
+        place=posixpath.join(above, _copied_name(vendor, folder)),
+        module=module,
+        copied_module=_copied_name(vendor, module).replace("-", "_"),
+        unported=_unported(workspace, vendor, crate, known),
+    )
+
+
+def _copied_name(vendor: VendorProfile, name: str) -> str:
+    renamed = vendor.names.word(name.replace("-", "_")).replace("_", "-")
+    return renamed if renamed != name.replace("_", "-") else f"{name}-{vendor.name}"

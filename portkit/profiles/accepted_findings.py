@@ -1,0 +1,141 @@
+"""``portkit.review.toml``: the places that a person has looked at and accepted as they are.
+
+``portkit review`` writes the whole file, a line for each place, sorted; so two branches that accept
+different places merge, and what people write by hand, ``portkit.toml``, is never rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta, Struct
+
+from portkit.errors import ConfigError
+from portkit.profiles.entries import Text
+from portkit.syntax.typed_toml import LARGEST, InvalidValueError, KeyLines, decode_toml
+from portkit.syntax.value import Value
+from portkit.workspace.regular_files import read_if_present
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from portkit.syntax.source_file import SourceFile
+
+NAME: Final = "portkit.review.toml"
+_HEAD: Final = """\
+# The places of this port that a person has looked at. `portkit review` writes this file; who takes
+# a line away is shown its place again.
+
+"""
+
+_PLACE: Final = re.compile("P[KH][0-9]{3}-[0-9a-f]{8}")
+Content = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="16 hexadecimal digits")]
+
+
+class AcceptanceEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A place that was looked at."""
+
+    at: Annotated[Text, Meta(description="The file and the item, for readers of this file.")]
+    content: Annotated[
+        tuple[Content, ...],
+        Meta(
+            min_length=1,
+            description="What stood and what is written there, hashed; a second one is what stands"
+            " there since the port was written.",
+        ),
+    ]
+
+
+class AcceptanceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The places that a person has looked at and accepted as they are."""
+
+    looked_at: Annotated[
+        dict[str, AcceptanceEntry], Meta(description="By the identity that reports show.")
+    ] = {}
+
+    def __post_init__(self) -> None:
+        for place in self.looked_at:
+            if not _PLACE.fullmatch(place):
+                raise InvalidValueError(f"{place!r} is no place: one is written PK401-226474f1")
+
+
+class Acceptance(Value, frozen=True):
+    """That a place was looked at.
+
+    Attributes:
+        at: the file and the item.
+        content: the hashes of what was accepted.
+        line: where the file says so; 0 before it does.
+    """
+
+    at: str
+    content: tuple[str, ...]
+    line: int = 0
+
+
+def read_own_file(file: Path) -> bytes | None:
+    """Return a file in which people speak to portkit; None where there is none.
+
+    What stands under its name and is no file of the tree would be passed over by a scan, and what
+    it says with it.
+
+    Raises:
+        ConfigError: it is no plain file, or cannot be read.
+    """
+    try:
+        return read_if_present(file, LARGEST)
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read ({error.strerror}): put a file there, or take it away"
+        ) from None
+
+
+def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
+    """Return what a file says, by the identities of the places; nothing where there is no file.
+
+    Raises:
+        ConfigError: the file is malformed.
+    """
+    if source is None:
+        return {}
+    said = decode_toml(source.data, NAME, AcceptanceFile, ConfigError)
+    lines = KeyLines(source.data)
+    return {
+        place: Acceptance(entry.at, entry.content, lines.of(("looked_at", place)))
+        for place, entry in said.looked_at.items()
+    }
+
+
+def read_acceptances(directory: Path) -> tuple[bytes | None, Mapping[str, Acceptance]]:
+    """Return the file of the tree at a path, none where there is none, and what it says.
+
+    Raises:
+        ConfigError: the file is malformed, or cannot be read.
+    """
+    from portkit.syntax.source_file import SourceFile
+
+    data = read_own_file(directory / NAME)
+    return data, parse_acceptances(None if data is None else SourceFile(NAME, data))
+
+
+def format_acceptances(looked: Mapping[str, Acceptance]) -> str:
+    """Return the file that says what was looked at: the same places make the same bytes."""
+    ordered = sorted(looked.items(), key=lambda each: (each[1].at, each[0]))
+    lines = [
+        f"{place} = {{ at = {quote_toml(each.at)}, content = {json.dumps(list(each.content))} }}\n"
+        for place, each in ordered
+    ]
+    return f"{_HEAD}[looked_at]\n{''.join(lines)}"
+
+
+def quote_toml(word: str) -> str:
+    """Return a text as a basic string of TOML 1.0, which has JSON's escapes.
+
+    It knows no half of a surrogate pair, which stands for a byte of a name that is not Unicode, and
+    wants U+007F escaped.
+    """
+    known = word.encode(errors="backslashreplace").decode()
+    return json.dumps(known, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,93 @@
+"""One more exclusion in ``portkit.toml``, as ``portkit review --exclude`` and editors write it."""
+
+from __future__ import annotations
+
+import glob
+import json
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ConfigError
+from portkit.profiles.accepted_findings import quote_toml
+from portkit.profiles.settings import NAME, parse_settings
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.cargo_workspace import CUDA_CODE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PORTKIT: Final = "PK9"
+"""How codes begin that are about portkit's own settings, or about what it could not read."""
+_SLASHES: Final = (".rs", *CUDA_CODE)
+"""How the names of files end whose comments begin with two slashes."""
+
+
+def check_excludable(code: str, place: str, message: str) -> None:
+    """Refuse to exclude a finding that is about what portkit itself reads.
+
+    Args:
+        code: of the place.
+        place: its identity.
+        message: what it says.
+
+    Raises:
+        ConfigError: it cannot be excluded.
+    """
+    if code.startswith(_PORTKIT):
+        raise ConfigError(
+            f"{place} is about portkit's own settings, so it cannot be excluded; fix what it names:"
+            f" {message}"
+        )
+
+
+def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> None:
+    """Refuse an exclusion that would take back what a person has accepted.
+
+    Args:
+        code: what is excluded.
+        position: the finding to exclude, ``FILE:LINE``.
+        accepted: what was accepted of that code in its item, for the reader.
+
+    Raises:
+        ConfigError: there is some.
+    """
+    if accepted:
+        mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
+        raise ConfigError(
+            f"an exclusion is about a code in an item, and would exclude {', '.join(accepted)} too,"
+            f" which you accepted: write `{mark} portkit: exclude {code} REASON` above {position}"
+            " to exclude only that one"
+        )
+
+
+def append_exclusion(before: bytes, code: str, path: str, symbol: str, reason: str) -> bytes:
+    """Return ``portkit.toml`` with one more exclusion at its end; all else stays as it is.
+
+    Args:
+        before: the file; empty where there is none.
+        code: what is excluded.
+        path: in which file.
+        symbol: in which item.
+        reason: why.
+
+    Raises:
+        ConfigError: ``exclude`` is a list there, to which a table cannot be added.
+    """
+    end = b"\r\n" if b"\r\n" in before else b"\n"
+    lines = [
+        "[[exclude]]",
+        f"codes = [{json.dumps(code)}]",
+        f"paths = [{quote_toml(glob.escape(path))}]",
+        f"symbols = [{quote_toml(symbol)}]",
+        f"reason = {quote_toml(reason)}",
+    ]
+    own = b"".join(line.encode() + end for line in lines)
+    gap = b"" if not before else (end if before.endswith(b"\n") else end + end)
+    try:
+        parse_settings(SourceFile(NAME, before + gap + own))
+    except ConfigError:
+        parse_settings(SourceFile(NAME, before))  # what is wrong already is said as it is
+        raise ConfigError(
+            f"{NAME} holds `exclude` as a list, so portkit cannot add to it: write there"
+            f" {{ {', '.join(lines[1:])} }}"
+        ) from None
+    return before + gap + own

@@ -1,0 +1,89 @@
+"""What settles a place that is for a person to look at: lines to copy into ``portkit.toml``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.report.model import State
+from portkit.rules import device_check, peer_check
+from portkit.workspace.finding import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from portkit.report.model import ReportedSite
+
+_PEER: Final = "peer"
+
+
+def render_decision(site: ReportedSite) -> str:
+    """Return a decision that says what the port does at a place; empty where none would settle it.
+
+    A decision is about conditions on the device. Its reason is empty, and portkit refuses it so:
+    to write one is the user's.
+    """
+    verdicts = {
+        device_check.RULE.code: "keep" if site.status is Status.NONE else "widen",
+        peer_check.RULE.code: _PEER,
+    }
+    verdict = verdicts.get(site.code, "")
+    asked = re.findall(r"\bis_\w+", site.construct)
+    if site.state is not State.REVIEW or not verdict or not asked:
+        return ""
+    return (
+        f'[[decision]]\nwhen = "{asked[0]}"\npath = "{_quote_path(site.path)}"\n'
+        f'verdict = "{verdict}"\nreason = ""\n'
+    )
+
+
+def render_decisions(sites: Iterable[ReportedSite]) -> list[str]:
+    """Return the decisions of several places, each once, in their order."""
+    return list(filter(None, dict.fromkeys(map(render_decision, sites))))
+
+
+def render_exclusions(
+    taken: Sequence[ReportedSite], sites: Sequence[ReportedSite], moved: Sequence[ReportedSite]
+) -> tuple[list[str], list[str]]:
+    """Return what leaves places out for good: entries of ``portkit.toml``, and comments.
+
+    An entry is about all places of a code in a file; where others of them are written, a comment
+    above each place leaves out that one alone.
+
+    Args:
+        taken: the places.
+        sites: all places.
+        moved: the places, as they stand now.
+    """
+    kept = {site.id for site in taken}
+    wide = {(s.code, s.path) for s in sites if s.status is Status.TODO and s.id not in kept}
+    codes: dict[tuple[str, str], list[str]] = {}
+    comments = []
+    for before, site in zip(taken, moved, strict=True):
+        reason = site.reason or site.message
+        if (before.code, before.path) not in wide:
+            codes.setdefault((site.path, reason), []).append(site.code)
+        else:
+            mark = "#" if site.path.endswith(".toml") else "//"
+            comments.append(f"{site.position}: {mark} portkit: exclude {site.code} {reason}")
+    entries = []
+    for (path, reason), found in codes.items():
+        named = ", ".join(f'"{code}"' for code in sorted({*found}))
+        entries.append(
+            f'[[exclude]]\ncodes = [{named}]\npaths = ["{_quote_path(path)}"]\n'
+            f'reason = "{_quote_text(reason)}"\n'
+        )
+    return entries, comments
+
+
+def _quote_path(path: str) -> str:
+    """Return a path as a pattern in a basic string of TOML (toml.io, 1.0.0)."""
+    return _quote_text(
+        re.sub(r"[*?[]", r"[\g<0>]", path)
+    )  # what fnmatch takes for more than itself
+
+
+def _quote_text(text: str) -> str:
+    """Return a text as a basic string of TOML has it."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,0 +1,73 @@
+"""The first lines of a report: what you decide, what the port adds, and what breaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.port.item_patches import ADJUST, REPAIR
+from portkit.report.model import State, count_noun
+from portkit.rules import match_gap
+from portkit.workspace.finding import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from portkit.report.model import Report, ReportedSite
+
+_WITH_ANOTHER: Final = frozenset({REPAIR, ADJUST, match_gap.RULE.code})
+"""Codes of what stands in a tree with another finding, which is counted."""
+
+
+def render_summary(report: Report) -> Iterator[str]:
+    """Yield the lines, each a sentence or a list; ``apply`` and a later scan count the same."""
+    adds = report.additions
+    parts = []
+    if adds.crates:
+        parts.append(f"{count_noun(len(adds.crates), 'crate')} ({', '.join(adds.crates)})")
+    if adds.features:
+        parts.append(f"{count_noun(len(adds.features), 'feature')} ({', '.join(adds.features)})")
+    if adds.enums:
+        parts.append(f"a variant in {', '.join(adds.enums)}")
+    if parts:
+        yield f"The port adds: {'; '.join(parts)}"
+    if adds.breaking:
+        yield f"Breaking: exhaustive matches on {', '.join(adds.breaking)} need an arm"
+    yield f"For you: {_describe_decisions(report)}"
+
+
+def count_needs(report: Report) -> str:
+    """Return how many findings need the vendor's code, have it, or need no change."""
+    sites = report.sites
+    todo = report.count(status=Status.TODO)
+    ported = sum(s.status is Status.PORTED and s.code not in _WITH_ANOTHER for s in sites)
+    same = sum(site.state is State.KEPT for site in sites)
+    parts = [f"{count_noun(todo, 'finding')} {'needs' if todo == 1 else 'need'} {report.platform}"]
+    if ported:
+        parts.append(f"{ported} {'has' if ported == 1 else 'have'} it")
+    parts.append(f"{same} {'needs' if same == 1 else 'need'} no change")
+    return ", ".join(parts)
+
+
+def _describe_decisions(report: Report) -> str:
+    asked = [s for s in report.sites if s.state in (State.MANUAL, State.REVIEW)]
+    fixes = [site for site in asked if _is_fix(site)]
+    decide = [site for site in asked if not _is_fix(site)]
+    parts = [f"{len(decide)} to decide{_describe_kernels(decide)}"]
+    if fixes:
+        noun = "fix" if len(fixes) == 1 else "fixes"
+        parts.append(f"{len(fixes)} upstream {noun} to read{_describe_kernels(fixes)}")
+    if report.unseen:
+        parts.append(f"{count_noun(report.unseen, 'kernel source')} that only --kernels reads")
+    if not asked and not report.unseen:
+        return "nothing to decide"
+    return ", ".join(parts)
+
+
+def _is_fix(site: ReportedSite) -> bool:
+    """Whether a finding is a fix of upstream's code, in a copy or, as PH3nn, in a kernel."""
+    return site.code == REPAIR or site.code.startswith("PH3")
+
+
+def _describe_kernels(sites: Sequence[ReportedSite]) -> str:
+    inside = sum(site.in_kernels for site in sites)
+    return f" ({inside} in kernels)" if inside else ""

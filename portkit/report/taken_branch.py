@@ -1,0 +1,116 @@
+"""Which branch of an ``if`` ROCm takes at a place that is part of its condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.context.device_queries import is_cuda_query, read_callee_name
+from portkit.syntax.source_file import node_text
+from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Status
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from portkit.context.port_job import PortJob
+    from portkit.syntax.source_file import SourceFile
+    from portkit.workspace.finding import Finding
+
+
+class TakenBranch(Value, frozen=True):
+    """What ROCm does at a condition.
+
+    Attributes:
+        sentence: which branch it takes, and where that stands.
+        line: the first line of it, from 1.
+        lines: it, or the whole where more than the device decides; empty where nothing is done.
+    """
+
+    sentence: str
+    line: int
+    lines: tuple[str, ...]
+
+
+def find_taken_branch(
+    job: PortJob, finding: Finding, source: SourceFile | None
+) -> TakenBranch | None:
+    """Return the branch that the vendor takes at a place; none where no ``if`` asks there.
+
+    Args:
+        job: the job.
+        finding: what was found there.
+        source: its file.
+    """
+    if source is None or not source.path.endswith(".rs"):
+        return None
+    start, end = finding.span.start, finding.span.end
+    node = source.tree.root_node.descendant_for_byte_range(start, max(end, start + 1))
+    below = node
+    while node is not None:
+        asked = node.child_by_field_name("condition") if node.type == "if_expression" else None
+        if asked is not None and asked.start_byte <= start and end <= asked.end_byte:
+            return _choose_branch(job, finding, source, node, asked)
+        if below is not node and node.type in ("block", "declaration_list", "source_file"):
+            return None
+        node = node.parent
+    return None
+
+
+def _choose_branch(
+    job: PortJob, finding: Finding, source: SourceFile, holder: Node, asked: Node
+) -> TakenBranch:
+    name = job.vendor.title
+    alternative = holder.child_by_field_name("alternative")
+    answer = _evaluate_condition(job, finding, asked)
+    if answer is None:
+        return _find_condition(
+            source, holder, f"More than the device decides what {name} does, in {{}}:"
+        )
+    if answer:
+        body = holder.child_by_field_name("consequence")
+        return _find_condition(source, body or holder, f"{name} takes the branch in {{}}:")
+    if alternative is not None:
+        return _find_condition(source, alternative, f"{name} takes the else in {{}}:")
+    return TakenBranch(f"{name} passes over it: there is no else.", 0, ())
+
+
+def _find_condition(source: SourceFile, node: Node, sentence: str) -> TakenBranch:
+    first, last = node.start_point.row + 1, node.end_point.row + 1
+    where = f"line {first}" if first == last else f"lines {first} to {last}"
+    start = source.line_starts[first - 1]
+    text = source.text(start, node.end_byte).split("\n")
+    return TakenBranch(sentence.format(where), first, tuple(line.rstrip("\r") for line in text))
+
+
+def _evaluate_condition(job: PortJob, finding: Finding, node: Node) -> bool | None:
+    """Return what a condition comes to on the vendor; none where more than the device decides."""
+    sides = [child for child in node.named_children if not child.is_extra]
+    if node.type == "parenthesized_expression" and len(sides) == 1:
+        return _evaluate_condition(job, finding, sides[0])
+    if node.type == "unary_expression" and node_text(node).startswith("!"):
+        answer = _evaluate_condition(job, finding, sides[0])
+        return None if answer is None else not answer
+    if node.type == "binary_expression":
+        operator = node.child_by_field_name("operator")
+        decisive = {"&&": False, "||": True}.get(operator.type if operator is not None else "")
+        answers = [_evaluate_condition(job, finding, side) for side in sides]
+        if decisive is None:
+            return None
+        if decisive in answers:
+            return decisive
+        return None if None in answers else not decisive
+    if node.type not in ("call_expression", "macro_invocation"):
+        return None
+    if is_cuda_query(job, node):
+        return _is_true_for_vendor(finding)
+    if read_callee_name(node) == f"is_{job.vendor.name}":
+        return True
+    return (
+        False if read_callee_name(node) in {f"is_{w}" for w in job.vendor.peer_vocabulary} else None
+    )
+
+
+def _is_true_for_vendor(finding: Finding) -> bool:
+    """Whether what is asked of CUDA holds for the vendor too: it is widened, or will be."""
+    is_left = finding.applicability is Applicability.KEEP or finding.status is Status.NONE
+    return not is_left

@@ -1,0 +1,176 @@
+"""Plan -> tree: the only module that writes into the user's tree.
+
+It writes all or nothing, also when the process is killed at any instant or the disk fills up:
+
+1. Every file is compared with the content that the plan was made from
+   (``portkit.transaction.refusals``).
+2. A record of the run is written to the journal (``portkit.transaction.journal``).
+3. The new contents are staged on the same file system as their targets.
+4. The record is renamed to *committed*. A run that is killed before has not touched the tree; one
+   that is killed after is finished by the next run.
+5. Each staged file changes places with its target, what was there is looked at, and the journal is
+   removed (``portkit.transaction.recovery``).
+
+If that fails, or the run is interrupted from the keyboard, what was written is taken back; a
+run that is killed meanwhile is taken back by the next run.
+
+What step *n* relies on is made durable (fsync) before step *n*: the record before staging, the
+staged files before the commit, the renames before the journal goes. So a loss of power is as
+harmless as a killed process, as far as the drive keeps its promise.
+
+A file keeps its permissions and, where the system allows, its owner, but becomes a new file: other
+hard links to it keep the old content, and extended attributes are not carried over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import DiskError
+from portkit.transaction.change import Change
+from portkit.transaction.disk import Disk
+from portkit.transaction.journal import Entry, Journal, Record, find_journals, hash_bytes
+from portkit.transaction.recovery import (
+    Recovery,
+    count_files,
+    list_parents,
+    settle_run,
+    suggest_remedy,
+)
+from portkit.transaction.refusals import check_paths, check_place, find_nearest_folder, open_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Change", "Recovery", "recover_run", "write_plan"]
+
+_DISK: Final = Disk()
+
+
+def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
+    """Write the files of a plan, all of them or none.
+
+    Changes that change nothing are passed over. Folders are made as needed.
+
+    Args:
+        root: the workspace root.
+        changes: at most one for each path.
+        disk: the operations on the disk; tests give one that fails.
+
+    Raises:
+        PlanError: two changes cannot both be made.
+        OutsideTreeError: a path leaves the tree or leads through a symbolic link.
+        TreeChangedError: a file is not as the plan saw it, or it or its folder is read-only.
+        BusyTreeError: another portkit is writing to the tree.
+        DiskError: the disk is full, or a file could not be written.
+    """
+    changes = [change for change in changes if change.before != change.after]
+    if not changes:
+        return
+    check_paths([change.path for change in changes])
+    root = root.resolve()
+    journal = open_journal(root, disk)
+    with journal.locked():
+        if journal.exists():
+            settle_run(journal)
+        seen = [check_place(root, change) for change in changes]
+        record: Record | None = None
+        try:
+            record = _make_record(journal, changes)
+            journal.begin(record)
+            _stage_files(journal, record, changes, seen)
+            journal.commit()
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                journal.clear(record)
+            if isinstance(error, OSError):
+                raise DiskError(
+                    f"{count_files(changes)} could not be staged in {journal.folder}"
+                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again;"
+                    " nothing was"
+                    " changed"
+                ) from error
+            raise
+        outcome = settle_run(journal)
+    if outcome is None or not outcome.finished:
+        raise DiskError(
+            f"the files staged in {journal.folder} were disturbed: run portkit again; nothing was"
+            " changed"
+        )
+
+
+def recover_run(root: Path, *, disk: Disk = _DISK) -> Recovery | None:
+    """Finish or take back what a killed run has left; do so before the tree is judged dirty.
+
+    A run that had committed is finished. It is taken back instead where files were edited or put
+    back since; edits are never overwritten. Recovery may itself be killed at any instant.
+
+    Args:
+        root: the workspace root.
+        disk: the operations on the disk; tests give one that fails.
+
+    Returns:
+        What was done, or None where nothing was to be done.
+
+    Raises:
+        TreeChangedError: a file was edited since; the sentence says what became of the run.
+        BusyTreeError: the run is not dead, or another portkit is recovering it.
+        DiskError: the journal is damaged, or the disk failed.
+    """
+    outcome = None
+    for journal in find_journals(root.resolve(), disk):
+        if journal.exists():
+            with journal.locked():
+                # The run may have ended between the two looks.
+                if journal.exists():
+                    outcome = settle_run(journal) or outcome
+    return outcome
+
+
+def _make_record(journal: Journal, changes: Sequence[Change]) -> Record:
+    root = journal.root
+    folders: set[str] = set()
+    entries = []
+    for change in changes:
+        folders.update(name for name in list_parents(change.path) if not (root / name).is_dir())
+        before = None if change.before is None else hash_bytes(change.before)
+        stage = None
+        nearest = find_nearest_folder(root, root / change.path)
+        if not _is_same_file_system(journal.folder.parent, nearest):
+            stage = "/".join(nearest.relative_to(root).parts)
+        entries.append(Entry(change.path, before, hash_bytes(change.after), stage))
+    return Record(str(root), os.urandom(4).hex(), tuple(sorted(folders)), tuple(entries))
+
+
+def _stage_files(
+    journal: Journal,
+    record: Record,
+    changes: Sequence[Change],
+    seen: Sequence[os.stat_result | None],
+) -> None:
+    """Write the new contents and keep the old files, durably, without touching a target."""
+    disk = journal.disk
+    copies = []
+    for number, (change, status) in enumerate(zip(changes, seen, strict=True)):
+        staged = journal.staged(record, number)
+        disk.write(staged, change.after, status)
+        copies.append(staged)
+        if change.before is not None:
+            image = journal.image(record, number)
+            try:
+                disk.link(journal.root / change.path, image)
+            except OSError:  # not every file system has links, and not every file may get one
+                disk.write(image, change.before, status)
+                copies.append(image)
+    # In a second pass, since the system has begun to write the first files meanwhile.
+    for copy in copies:
+        disk.sync(copy)
+    for folder in sorted({copy.parent for copy in copies} - {journal.folder}):
+        disk.sync(folder)
+
+
+def _is_same_file_system(one: Path, other: Path) -> bool:
+    return one.stat().st_dev == other.stat().st_dev

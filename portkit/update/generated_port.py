@@ -1,0 +1,115 @@
+"""The pure port of a commit of upstream: made in a folder of its own, never in the user's tree."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portkit.codebases.registry import find_announced, find_shipped
+from portkit.engine.partial_manifests import check_manifests
+from portkit.engine.partial_ports import check_variants
+from portkit.engine.plan import build_plan
+from portkit.engine.session import check_portable, scan_tree
+from portkit.profiles.settings import NAME, parse_settings, read_settings
+from portkit.syntax.source_file import SourceFile
+from portkit.syntax.value import Value
+from portkit.update.commit_files import export_commit, hash_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.codebases.directory import Directory
+    from portkit.engine.scan import Scan
+    from portkit.update.repository import GitRepository
+
+
+class GeneratedTree(Value, frozen=True):
+    """A pure port, not yet committed.
+
+    Attributes:
+        upstream: the commit of upstream that it is the port of.
+        tree: the hash of its files.
+        scan: the scan of upstream's commit, kernels included.
+    """
+
+    upstream: str
+    tree: str
+    scan: Scan
+
+    @property
+    def title(self) -> str:
+        """What is ported: a codebase and its version."""
+        job = self.scan.job
+        return f"{job.codebase.name} {job.workspace.version}".strip()
+
+
+class PortRequest(Value, frozen=True):
+    """What a pure port is made by.
+
+    Attributes:
+        said: the commit whose ``portkit.toml`` and profile count: the user's.
+        since: the commit of upstream before, whose own count less than the user's.
+        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says.
+        recorded: the gating of the last pure port, where nobody says.
+        profile: the codebase's directory; by default as ``portkit.engine.session.scan_tree`` finds it.
+    """
+
+    said: str
+    since: str = ""
+    gating: str = ""
+    recorded: str = ""
+    profile: Directory | None = None
+
+
+@contextmanager
+def generate_port(
+    git: GitRepository, upstream: str, wanted: PortRequest
+) -> Iterator[GeneratedTree]:
+    """Give the pure port of a commit of upstream; its scan can be used while the context lasts.
+
+    Args:
+        git: the repository.
+        upstream: the hash of the commit.
+        wanted: what it is made by.
+
+    Raises:
+        PortkitError: it cannot be ported, or git failed.
+        OSError: the disk refuses.
+    """
+    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
+        folder = Path(scratch) / "tree"
+        folder.mkdir()
+        export_commit(git, upstream, folder)
+        root = folder / git.below
+        for path, data in list_user_files(git, wanted):
+            place = root / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        gating = wanted.gating or read_settings(root).gating or wanted.recorded
+        scan = scan_tree(root, gating=gating, kernels=True, profile=wanted.profile)
+        check_portable(scan)
+        check_variants(scan, scan)
+        changes = build_plan(scan).changes
+        check_manifests(scan, scan, changes)
+        yield GeneratedTree(upstream, hash_commit(git, upstream, changes), scan)
+
+
+def list_user_files(git: GitRepository, wanted: PortRequest) -> Iterator[tuple[str, bytes]]:
+    """Yield the files by which the user speaks to portkit: paths below the workspace, and bytes.
+
+    What the user has as upstream had it before is upstream's to change.
+    """
+    toml = git.blob(wanted.said, git.below + NAME)
+    if toml is None:
+        return
+    paths = [git.below + NAME]
+    profile = parse_settings(SourceFile(NAME, toml)).profile
+    if profile and profile not in find_shipped() and profile not in find_announced():
+        listing = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", wanted.said, "--")
+        paths += git.paths(*listing, f"{git.below}{profile}/")
+    for path in paths:
+        data = git.blob(wanted.said, path)
+        if data is not None and not (wanted.since and data == git.blob(wanted.since, path)):
+            yield path.removeprefix(git.below), data

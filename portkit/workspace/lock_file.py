@@ -1,0 +1,99 @@
+"""What a lock file says of the crates below a tree: which needs which."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.workspace.regular_files import read_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+NAME: Final = "Cargo.lock"
+LARGEST: Final = 16 << 20
+"""How many bytes a lock file may have; that of a server with 900 crates has 250,000."""
+
+
+def read_locked_crates(root: Path) -> Mapping[str, frozenset[str]]:
+    """Return the crates that each crate of a lock file needs, by names; nothing without one.
+
+    Several versions of a crate are one here. Source: Cargo, module ``core::resolver::encode``: a
+    ``[[package]]`` lists its dependencies as ``"name"``, ``"name version"`` or with a source.
+
+    Args:
+        root: the folder of the lock file.
+    """
+    found: dict[str, set[str]] = {}
+    for package in _packages(root):
+        needed = package.get("dependencies")
+        listed = needed if isinstance(needed, list) else ()
+        names = (each.split(" ")[0] for each in listed if isinstance(each, str))
+        found.setdefault(package["name"], set()).update(names)
+    return {name: frozenset(needed) for name, needed in found.items()}
+
+
+def find_locked_version(root: Path, crate: str) -> str:
+    """Return the version of a crate in a lock file; empty without one, or where there are several.
+
+    Args:
+        root: the folder of the lock file.
+        crate: the crate's name.
+    """
+    found = {each.get("version") for each in _packages(root) if each["name"] == crate}
+    only = found.pop() if len(found) == 1 else None
+    return only if isinstance(only, str) else ""
+
+
+def find_needed_versions(root: Path, crate: str, dependency: str) -> frozenset[str]:
+    """Return the versions of a dependency that a crate needs by a lock file; none without one.
+
+    Args:
+        root: the folder of the lock file.
+        crate: the crate's name; all its versions count.
+        dependency: the name of what it needs.
+    """
+    packages = [*_packages(root)]
+    every = {str(each.get("version")) for each in packages if each["name"] == dependency}
+    found: set[str] = set()
+    for package in packages:
+        listed = package.get("dependencies") if package["name"] == crate else ()
+        for each in listed if isinstance(listed, list) else ():
+            name, _, rest = str(each).partition(" ")
+            if name == dependency:  # with its version where there are several
+                found |= {rest.split(" ")[0]} if rest else every
+    return frozenset(found)
+
+
+def _packages(root: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        said: Any = tomllib.loads(read_regular(root / NAME, LARGEST).decode())
+    except (OSError, ValueError, RecursionError):
+        return
+    packages = said.get("package")
+    for package in packages if isinstance(packages, list) else ():
+        if isinstance(package, dict) and isinstance(package.get("name"), str):
+            yield package
+
+
+def find_dependency_path(
+    crates: Mapping[str, frozenset[str]], first: str, wanted: Collection[str]
+) -> tuple[str, ...]:
+    """Return the shortest way from a crate to one of some crates, both included; else nothing.
+
+    Args:
+        crates: what each crate needs.
+        first: the crate to begin at.
+        wanted: the crates that are looked for.
+    """
+    ways: dict[str, tuple[str, ...]] = {first: (first,)}
+    pending = [first]
+    for name in pending:
+        if name in wanted:
+            return ways[name]
+        for needed in sorted(crates.get(name, ())):
+            if needed not in ways:
+                ways[needed] = (*ways[name], needed)
+                pending.append(needed)
+    return ()
