@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,8 @@ def scan_anew(tree: Tree) -> Scan:
     return _scan.__wrapped__("{}", "dummy", tuple(sorted(tree.items())), list_rules(), Path())
 
 
-@cache
+# The checks of one fixture share its scans; a scan that is kept longer costs memory.
+@lru_cache(maxsize=128)
 def _scan(
     profile: str,
     gating: str,
