@@ -40,20 +40,14 @@ _FLAGS: Final = ("-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-pthread"
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library of the device.
+    """A library of the device."""
 
-    Attributes:
-        name: without ``lib`` and ``.so``.
-        folders: of its sources, below ``src``.
-        versions: of the names by which programs look for it (``toy-hip``, ``loader.rs``, has
-            where the numbers come from); the first one is its own.
-        needs: other libraries of the device.
-    """
-
-    name: str
-    folders: tuple[str, ...]
+    name: str  # without ``lib`` and ``.so``
+    folders: tuple[str, ...]  # of its sources, below ``src``
+    # of the names by which programs look for it (``toy-hip``, ``loader.rs``, has where the numbers
+    # come from); the first one is its own
     versions: tuple[str, ...]
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # other libraries of the device
 
 
 LIBRARIES: Final = (
@@ -69,13 +63,9 @@ LIBRARIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
-    """The tree.
+    """The tree."""
 
-    Attributes:
-        root: its folder.
-    """
-
-    root: Path
+    root: Path  # its folder
 
     def hipcc(self, *, checked: bool = False) -> Path:
         """Return the compiler, with or without checks of memory accesses."""
@@ -138,11 +128,7 @@ def build_toolkit() -> Toolkit:
 
 
 def compute_toolkit_key() -> str:
-    """Return what names the tree, without making it.
-
-    Raises:
-        ToolError: there is no C++ compiler.
-    """
+    """Return what names the tree, without making it."""
     return _compute_key(_find_checked_cxx())
 
 

@@ -29,21 +29,13 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Something that a machine lacks.
+    """Something that a machine lacks."""
 
-    Attributes:
-        name: what it is called, in words with ``-`` between; the same for every machine.
-        level: how much it weighs.
-        what: what is wrong and where, as a sentence without its full stop.
-        mend: what to do about it, the same.
-        source: the page or file that says so.
-    """
-
-    name: str
-    level: Level
-    what: str
-    mend: str
-    source: str
+    name: str  # what it is called, in words with ``-`` between; the same for every machine
+    level: Level  # how much it weighs
+    what: str  # what is wrong and where, as a sentence without its full stop
+    mend: str  # what to do about it, the same
+    source: str  # the page or file that says so
 
 
 def make_problem(name: str, what: str, mend: str, source: str) -> Complaint:

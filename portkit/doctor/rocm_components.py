@@ -31,19 +31,12 @@ _LOADER: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A library or the compiler.
+    """A library or the compiler."""
 
-    Attributes:
-        name: such as ``amdhip64``.
-        path: where it is, links followed.
-        root: the installation that it belongs to, such as ``/opt/rocm-7.2.0``.
-        version: of that installation; none where nothing says it.
-    """
-
-    name: str
-    path: str
-    root: str
-    version: Version | None
+    name: str  # such as ``amdhip64``
+    path: str  # where it is, links followed
+    root: str  # the installation that it belongs to, such as ``/opt/rocm-7.2.0``
+    version: Version | None  # of that installation; none where nothing says it
 
 
 def find_library(machine: Machine, name: str) -> Component | None:

@@ -42,41 +42,26 @@ _NOTES: Final = "fetched"
 
 @dataclass(frozen=True, slots=True)
 class FetchedWorkspace:
-    """A workspace as it was published.
+    """A workspace as it was published."""
 
-    Attributes:
-        name: the codebase.
-        version: the version of its crates.
-        path: the root of the new workspace, a git repository.
-        commit: the hash of its only commit, the same for everyone who fetches this version.
-        crates: the crates in it, sorted.
-        absent: crates of the codebase that have no such version, sorted.
-        upstream_commits: the commits of the codebase's own repository that the crates were
-            published from, sorted; nearly always one.
-    """
-
-    name: str
-    version: str
-    path: Path
-    commit: str
-    crates: tuple[str, ...]
-    absent: tuple[str, ...]
+    name: str  # the codebase
+    version: str  # the version of its crates
+    path: Path  # the root of the new workspace, a git repository
+    commit: str  # the hash of its only commit, the same for everyone who fetches this version
+    crates: tuple[str, ...]  # the crates in it, sorted
+    absent: tuple[str, ...]  # crates of the codebase that have no such version, sorted
+    # the commits of the codebase's own repository that the crates were published from, sorted;
+    # nearly always one
     upstream_commits: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedVersion:
-    """A version of a codebase that can be fetched.
+    """A version of a codebase that can be fetched."""
 
-    Attributes:
-        version: its number.
-        fetched: whether it was fetched before, so that ``--offline`` has it.
-        latest: whether it is the last release.
-    """
-
-    version: str
-    fetched: bool
-    latest: bool
+    version: str  # its number
+    fetched: bool  # whether it was fetched before, so that ``--offline`` has it
+    latest: bool  # whether it is the last release
 
 
 class FetchFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,22 +88,16 @@ class _Codebase:
 
 
 def list_published_crates(directory: Directory) -> tuple[str, ...]:
-    """Return the crates of a codebase that were ever published; none where it does not say.
-
-    Raises:
-        ProfileError: its ``fetch.toml`` is malformed.
-    """
+    """Return the crates of a codebase that were ever published; none where it does not say."""
     return directory.typed(_FILE, FetchFile).crates if directory.has(_FILE) else ()
 
 
 def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWorkspace:
     """Rebuild a published workspace from its crates, as a git repository with one commit.
 
-    Args:
-        spec: a codebase and an exact version, as ``toy@1.2.3``; ``toy@latest`` is the last release.
-        destination: where the workspace shall stand: a path that does not exist, or an empty
-            folder. The workspace appears there whole or not at all.
-        offline: take everything from cargo's cache; the version must have been fetched before.
+    ``destination``: where the workspace shall stand: a path that does not exist, or an empty
+        folder. The workspace appears there whole or not at all.
+    ``offline``: take everything from cargo's cache; the version must have been fetched before.
 
     Raises:
         FetchError: the destination is taken, the spec is wrong, or the version does not exist,
@@ -149,11 +128,7 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
 
 
 def list_fetchable() -> tuple[str, ...]:
-    """Return the names of the codebases whose workspaces are rebuilt, sorted.
-
-    Raises:
-        ProfileError: see ``portkit.codebases.registry.find_announced``.
-    """
+    """Return the names of the codebases whose workspaces are rebuilt, sorted."""
     return tuple(
         name for name, directory in sorted(_find_directories().items()) if directory.has(_FILE)
     )
@@ -164,14 +139,7 @@ def list_published_versions(
 ) -> tuple[PublishedVersion, ...]:
     """Return the versions of a codebase that can be fetched, the newest first.
 
-    Args:
-        name: the codebase.
-        offline: only those that were fetched before and still lie in cargo's cache.
-        ask: whether the registry is asked; otherwise what cargo last saw counts.
-
-    Raises:
-        FetchError: there is no such codebase, or the registry cannot be asked.
-        ToolError: cargo is missing or too old.
+    ``ask``: whether the registry is asked; otherwise what cargo last saw counts.
     """
     codebase = _load_codebase(name)
     before = _find_fetched(codebase)
@@ -186,12 +154,7 @@ def list_published_versions(
 
 
 def _find_latest(codebase: _Codebase, *, offline: bool) -> str:
-    """Return the last release.
-
-    Raises:
-        FetchError: there is none, or the registry cannot be asked.
-        ToolError: cargo is missing or too old.
-    """
+    """Return the last release."""
     found = list_published_versions(codebase.name, offline=offline)
     for each in found:
         if each.latest:
@@ -227,11 +190,7 @@ def _parse_spec(spec: str) -> tuple[_Codebase, str]:
 
 
 def _load_codebase(name: str) -> _Codebase:
-    """Return a codebase.
-
-    Raises:
-        FetchError: there is none of this name.
-    """
+    """Return a codebase."""
     if name not in list_fetchable():
         raise FetchError(
             f"`{name}` names no published codebase: name one of these:"

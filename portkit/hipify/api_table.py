@@ -48,32 +48,21 @@ CORRECTIONS = "corrections"
 
 
 class Mapping(Value, frozen=True):
-    """What a CUDA name becomes.
+    """What a CUDA name becomes."""
 
-    Attributes:
-        cuda: the CUDA name; of a header as in ``#include``, without brackets.
-        hip: the HIP name; empty where HIP has no counterpart.
-        kind: ``function``, ``data`` (type, constant or macro), ``header``, ``lacking`` (a
-            header without a counterpart), ``namespace``,
-            ``prelude`` (a name that the prelude headers define), ``ptx`` (an instruction or a
-            register), ``api`` (a name of the runtime's that the prelude has), or of cooperative
-            groups ``group`` (HIP has it as it is), ``lanes`` (it lacks it, or counts lanes of the
-            wavefront) and ``member`` (of a group).
-        since: the ROCm release that first has it; empty when unknown.
-        source: who says so.
-        note: what to know, one sentence; empty mostly.
-        names: names without a row of their own that come with it.
-        header: the prelude's header that has it, where ``hipx.h`` does not include it.
-    """
-
-    cuda: str
-    hip: str
+    cuda: str  # the CUDA name; of a header as in ``#include``, without brackets
+    hip: str  # the HIP name; empty where HIP has no counterpart
+    # ``function``, ``data`` (type, constant or macro), ``header``, ``lacking`` (a header without a
+    # counterpart), ``namespace``, ``prelude`` (a name that the prelude headers define), ``ptx`` (an
+    # instruction or a register), ``api`` (a name of the runtime's that the prelude has), or of
+    # cooperative groups ``group`` (HIP has it as it is), ``lanes`` (it lacks it, or counts lanes of
+    # the wavefront) and ``member`` (of a group)
     kind: str
-    since: str
-    source: str
-    note: str = ""
-    names: tuple[str, ...] = ()
-    header: str = ""
+    since: str  # the ROCm release that first has it; empty when unknown
+    source: str  # who says so
+    note: str = ""  # what to know, one sentence; empty mostly
+    names: tuple[str, ...] = ()  # names without a row of their own that come with it
+    header: str = ""  # the prelude's header that has it, where ``hipx.h`` does not include it
 
 
 @cache
@@ -143,9 +132,7 @@ def find_api_name(name: str) -> tuple[str, Mapping] | None:
 def find_mapping(name: str, groups: Iterable[str] = GROUPS) -> Mapping | None:
     """Return what ``name`` becomes, None when the table does not know it.
 
-    Args:
-        name: as it stands in a source.
-        groups: those that may hold it, since each takes time to read.
+    ``groups``: those that may hold it, since each takes time to read.
     """
     corrected = load_corrections().get(name)
     if corrected is not None:
@@ -158,19 +145,12 @@ def find_mapping(name: str, groups: Iterable[str] = GROUPS) -> Mapping | None:
 
 
 class Lookup(Value, frozen=True):
-    """What ``portkit map`` prints.
+    """What ``portkit map`` prints."""
 
-    Attributes:
-        name: what was asked.
-        mapping: what it becomes; None when the table does not know it.
-        similar: known names like it, best first; empty when it is known.
-        part_of: the namespace or the header that an unknown name belongs to.
-    """
-
-    name: str
-    mapping: Mapping | None
-    similar: tuple[str, ...] = ()
-    part_of: Mapping | None = None
+    name: str  # what was asked
+    mapping: Mapping | None  # what it becomes; None when the table does not know it
+    similar: tuple[str, ...] = ()  # known names like it, best first; empty when it is known
+    part_of: Mapping | None = None  # the namespace or the header that an unknown name belongs to
 
     @property
     def exit_code(self) -> int:
@@ -183,9 +163,6 @@ def look_up_name(name: str) -> Lookup:
 
     Args:
         name: as it stands in a source; of a header with or without brackets or quotes.
-
-    Returns:
-        What is known.
     """
     name = name.strip().strip('<>"')
     mapping = find_mapping(name)

@@ -58,31 +58,15 @@ class Engine(StrEnum):
 
 
 class ExternalEngine(Value, frozen=True):
-    """A tool of the HIPIFY project, ready to run.
+    """A tool of the HIPIFY project, ready to run."""
 
-    Attributes:
-        engine: which.
-        program: its path.
-        cuda_home: a tree with CUDA's headers; hipify-perl needs none.
-    """
-
-    engine: Engine
-    program: Path
-    cuda_home: Path | None = None
+    engine: Engine  # which
+    program: Path  # its path
+    cuda_home: Path | None = None  # a tree with CUDA's headers; hipify-perl needs none
 
 
 def find_engine(engine: Engine) -> ExternalEngine:
-    """Find a tool and what it needs.
-
-    Args:
-        engine: which; not ``PORTKIT``.
-
-    Returns:
-        The tool.
-
-    Raises:
-        HipToolError: it is not on PATH, or hipify-clang has no CUDA headers.
-    """
+    """Find a tool and what it needs."""
     program = find_program(engine.value)
     if not program:
         raise HipToolError(f"{engine} is not on PATH: {describe_installation()}")
@@ -106,19 +90,8 @@ def translate_with(
 ) -> list[Translation]:
     """Translate every CUDA source of a tree with another engine and our rules after it.
 
-    Args:
-        external: the engine.
-        files: the tree, headers of other suffixes included, since sources include them.
-        profile: what is known of the codebase; its patches come before the tool.
-        own: what ``collect_own_names`` finds in the files.
-        around: folders with headers of the files that are not among them.
-
-    Returns:
-        The translations, by path. Findings are those of our own engine over the same source, and
-        one more for each file that the tool could not do.
-
-    Raises:
-        HipToolError: the tool cannot be started.
+    ``files``: the tree, headers of other suffixes included, since sources include them.
+    ``around``: folders with headers of the files that are not among them.
     """
     tree = {path: patch_source(path, content, profile) for path, content in files.items()}
     tree |= {header: text.encode() for header, text in profile.headers}
@@ -230,13 +203,6 @@ def compare_translations(ours: Translation, theirs: Translation) -> Counter[tupl
     """Return the tokens in which two translations of one source differ, and how often.
 
     Includes are left out: the tools add some, in an order of their own.
-
-    Args:
-        ours: the translation by our engine.
-        theirs: that by another.
-
-    Returns:
-        Pairs of what stands in ours and in theirs, runs of tokens with blanks between.
     """
     mine, others = _count_tokens(ours), _count_tokens(theirs)
     found: Counter[tuple[str, str]] = Counter()

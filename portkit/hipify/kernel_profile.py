@@ -115,27 +115,21 @@ class KernelsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class KernelProfile(Value, frozen=True):
-    """What is particular to one codebase's CUDA sources.
+    """What is particular to one codebase's CUDA sources."""
 
-    Attributes:
-        name: the codebase; empty for sources of which nothing is known.
-        undefined: macros that are undefined on AMD once the patches are in.
-        defined: macros that the build for AMD defines.
-        patches: changes, in order of their code.
-        headers: headers that the profile adds: path in the translated tree to text.
-        modules: modules of kernels that the profile adds to the crate: name to HIP source.
-        purposes: what the patches of each code are for.
-        expected: how often each rule and patch finds something, by version of the codebase.
-    """
-
-    name: str = ""
+    name: str = ""  # the codebase; empty for sources of which nothing is known
+    # macros that are undefined on AMD once the patches are in
     undefined: frozenset[str] = frozenset()
-    patches: tuple[Patch, ...] = ()
+    patches: tuple[Patch, ...] = ()  # changes, in order of their code
+    # headers that the profile adds: path in the translated tree to text
     headers: tuple[tuple[str, str], ...] = ()
+    # modules of kernels that the profile adds to the crate: name to HIP source
     modules: tuple[tuple[str, str], ...] = ()
+    # what the patches of each code are for
     purposes: Mapping[str, str] = field(default_factory=dict)
+    # how often each rule and patch finds something, by version of the codebase
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    defined: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()  # macros that the build for AMD defines
 
 
 NO_PROFILE = KernelProfile()
@@ -145,10 +139,6 @@ NO_PROFILE = KernelProfile()
 @cache
 def load_profile(directory: Directory, name: str) -> KernelProfile:
     """Return what is known of a codebase's CUDA sources; ``NO_PROFILE`` where nothing is.
-
-    Args:
-        directory: the codebase's.
-        name: of the codebase.
 
     Raises:
         KernelProfileError: it is malformed.

@@ -75,23 +75,14 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 class Branch(NamedTuple):
-    """One branch of a conditional.
+    """One branch of a conditional."""
 
-    Attributes:
-        directive: the offset of the ``#if`` that its chain begins with.
-        start: the offset after its own directive.
-        end: the offset of the next directive of the chain.
-        on_amd: whether AMD's compiler reads it; None where that is not decided.
-        on_cuda: whether CUDA's compiler reads it.
-        names: the names in the conditions of the chain up to here.
-    """
-
-    directive: int
-    start: int
-    end: int
-    on_amd: bool | None
-    on_cuda: bool | None
-    names: frozenset[str]
+    directive: int  # the offset of the ``#if`` that its chain begins with
+    start: int  # the offset after its own directive
+    end: int  # the offset of the next directive of the chain
+    on_amd: bool | None  # whether AMD's compiler reads it; None where that is not decided
+    on_cuda: bool | None  # whether CUDA's compiler reads it
+    names: frozenset[str]  # the names in the conditions of the chain up to here
 
     def names_amd(self) -> bool:
         """Whether the chain asks for AMD's compiler."""

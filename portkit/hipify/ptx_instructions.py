@@ -16,16 +16,12 @@ from portkit.syntax.value import Value
 
 
 class Instruction(Value, frozen=True):
-    """An instruction with operands that it takes.
+    """An instruction with operands that it takes."""
 
-    Attributes:
-        function: the prelude's, in ``hipx::ptx``.
-        shapes: each operand, of vectors each element: the size of a register, with ``=`` where it
-            is written and ``*`` for any size; ``n``, a constant; ``mask``, a mask of all lanes;
-            ``barrier``, that of all threads; ``[]``, an address; ``%`` and a special register.
-    """
-
-    function: str
+    function: str  # the prelude's, in ``hipx::ptx``
+    # each operand, of vectors each element: the size of a register, with ``=`` where it is written
+    # and ``*`` for any size; ``n``, a constant; ``mask``, a mask of all lanes; ``barrier``, that of
+    # all threads; ``[]``, an address; ``%`` and a special register
     shapes: tuple[str, ...]
 
 
@@ -218,9 +214,7 @@ _UNTOLD: Final = re.compile(
 def find_instruction(name: str, kinds: str) -> Instruction | None:
     """Return an instruction that takes operands of some kinds, None where none is known.
 
-    Args:
-        name: with its modifiers, such as ``cvt.rn.f16.f32``.
-        kinds: as shapes, but with ``[64]`` for an address of that size, and ``_``.
+    ``kinds``: as shapes, but with ``[64]`` for an address of that size, and ``_``.
     """
     plain = _strip_hints(name)
     if plain is None:

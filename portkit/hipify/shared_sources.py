@@ -22,17 +22,9 @@ from portkit.hipify.errors import KernelInputError
 from portkit.hipify.kernel_profile import NO_PROFILE
 from portkit.hipify.paths import PATCH_FILE, is_cuda
 from portkit.hipify.prelude import load_prelude_headers
-from portkit.hipify.rules import (
-    api_name,
-    arch_macro,
-    header_include,
-    intrinsic,
-    kernel_attribute,
-    namespace,
-    narrow_float,
-    prelude_include,
-    warp_sync,
-)
+from portkit.hipify.rules import CODES
+from portkit.hipify.rules.calls import KERNEL_ARGUMENT
+from portkit.hipify.rules.includes import HEADER, find_hip_header
 from portkit.hipify.translated_sources import (
     find_needed_headers,
     find_patch_replacements,
@@ -54,10 +46,13 @@ NAMES: Final = "hipx_names.h"
 
 _PRELUDE: Final = "hipx_cuda.h"
 
-_RENAMES: Final = frozenset({api_name.CODE, intrinsic.CODE, narrow_float.CODE})
+_RENAMES: Final = frozenset(CODES[name] for name in ("api_name", "intrinsic", "narrow_float"))
 """Rules that write one name for another."""
 
-_PRELUDE_NAMES: Final = frozenset({arch_macro.CODE, kernel_attribute.CODE, prelude_include.CODE})
+_PRELUDE_NAMES: Final = frozenset(
+    CODES[name]
+    for name in ("arch_macro", "kernel_attribute", "prelude_include", "header_include", "warp_sync")
+)
 """Rules whose outcome the prelude has, or the line that the build puts before a source."""
 
 INCLUDE: Final = re.compile(
@@ -86,18 +81,14 @@ class SharedSources(Value, frozen=True, dict=True):
 
     It has the files that ``Translated`` has none of, and where that has a HIP source for each CUDA
     source, this has none.
-
-    Attributes:
-        sources: the files of the folder, by their path below it; those that are not CUDA's by
-            their suffix are left aside.
-        name: the crate that the sources are of, for a reader.
-        profile: what is known of the codebase.
-        known: translations that were made elsewhere, by the path of the CUDA source.
     """
 
+    # the files of the folder, by their path below it; those that are not CUDA's by their suffix are
+    # left aside
     sources: Mapping[str, bytes]
-    name: str
-    profile: KernelProfile = NO_PROFILE
+    name: str  # the crate that the sources are of, for a reader
+    profile: KernelProfile = NO_PROFILE  # what is known of the codebase
+    # translations that were made elsewhere, by the path of the CUDA source
     known: Mapping[str, Translation] = field(default_factory=dict)
 
     @cached_property
@@ -123,22 +114,13 @@ class SharedSources(Value, frozen=True, dict=True):
         return tuple(sorted({*self.headers, NAMES, PATCH_FILE}))
 
     def text(self, path: str) -> str:
-        """Return the text of one of the files.
-
-        Raises:
-            KernelInputError: a CUDA source is not UTF-8.
-            KernelPatchError: two edits overlap.
-        """
+        """Return the text of one of the files."""
         if path == NAMES:
             return self._names
         return self._patch if path == PATCH_FILE else self.headers[path]
 
     def translation(self, path: str) -> Translation:
-        """Return the translation of one CUDA source.
-
-        Raises:
-            KernelPatchError: two edits overlap.
-        """
+        """Return the translation of one CUDA source."""
         if path in self.known:
             return self.known[path]
         return translate(path, self.sources[path], self.profile, self._own)
@@ -162,16 +144,16 @@ class SharedSources(Value, frozen=True, dict=True):
 
     @cached_property
     def _names(self) -> str:
-        first = [f.edits[0].text for f in self.findings if f.code == prelude_include.CODE]
+        first = [f.edits[0].text for f in self.findings if f.code == CODES["prelude_include"]]
         beside = {match.rpartition("/")[2] for text in first for match in _QUOTED.findall(text)}
-        includes = [_PRELUDE, *sorted(beside - {prelude_include.HEADER})]
+        includes = [_PRELUDE, *sorted(beside - {HEADER})]
         head = _HEAD.format(
             name=self.name,
             patch=PATCH_FILE,
             includes="".join(f'#include "{name}"\n' for name in includes),
         )
         table = api_table.load_corrections()
-        warp = sorted({f.symbol for f in self.findings if f.code == warp_sync.CODE})
+        warp = sorted({f.symbol for f in self.findings if f.code == CODES["warp_sync"]})
         lines = [f"#define {name} {new}\n" for name, new in self._macros.items()]
         lines += [_render_lane_macro(name, table[name].hip) for name in warp]
         if self._bounded:
@@ -188,10 +170,7 @@ class SharedSources(Value, frozen=True, dict=True):
         used: dict[str, int] = {}
         for path in self.targets:
             for finding in self._translations[path].findings:
-                if (
-                    finding.code in _RENAMES
-                    and finding.symbol not in kernel_attribute.KERNEL_ARGUMENT
-                ):
+                if finding.code in _RENAMES and finding.symbol not in KERNEL_ARGUMENT:
                     found[finding.symbol] = finding.edits[0].text
                     used[finding.symbol] = used.get(finding.symbol, 0) + 1
         for each in self._translations.values():
@@ -246,12 +225,11 @@ class SharedSources(Value, frozen=True, dict=True):
     def _is_shared(self, finding: Finding) -> bool:
         """Whether the build has what a finding would write, without a change of the text."""
         if finding.code in _RENAMES:
-            own = kernel_attribute.KERNEL_ARGUMENT
-            return finding.symbol in self._macros or finding.symbol in own
-        if finding.code == namespace.CODE:
+            return finding.symbol in self._macros or finding.symbol in KERNEL_ARGUMENT
+        if finding.code == CODES["namespace"]:
             # That of Thrust is inside another, which may be versioned.
             return all(edit.text in ("", "hipcub") for edit in finding.edits)
-        return finding.code in {*_PRELUDE_NAMES, header_include.CODE, warp_sync.CODE}
+        return finding.code in _PRELUDE_NAMES
 
     @cached_property
     def _translations(self) -> Mapping[str, Translation]:
@@ -271,16 +249,10 @@ class SharedSources(Value, frozen=True, dict=True):
 
 
 def find_hip_include(name: str, own: Container[str], *, quoted: bool) -> str:
-    """Return what is included for a header of CUDA's, without brackets; empty for another header.
-
-    Args:
-        name: the header, as in ``#include``.
-        own: the names of the tree's own headers; one may have the name of one of CUDA's.
-        quoted: whether it stands in quotes.
-    """
+    """Return what is included for a header of CUDA's, without brackets; empty for another header."""
     if is_cuda(name) and name not in api_table.load_corrections():
         return ""
-    return header_include.find_hip_header(name, own, "", quoted=quoted)[1:-1]
+    return find_hip_header(name, own, "", quoted=quoted)[1:-1]
 
 
 def _render_lane_macro(name: str, new: str) -> str:

@@ -36,27 +36,14 @@ _SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<[^>\n]*>", re.MULTILI
 
 
 class Symbols(Value, frozen=True):
-    """What a source defines with C linkage.
+    """What a source defines with C linkage."""
 
-    Attributes:
-        kernels: names of ``__global__`` functions.
-        functions: names of functions of the host.
-    """
-
-    kernels: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
+    kernels: frozenset[str] = frozenset()  # names of ``__global__`` functions
+    functions: frozenset[str] = frozenset()  # names of functions of the host
 
 
 def read_symbols(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, Symbols]:
-    """Return what each source defines.
-
-    Args:
-        files: a folder's HIP sources and headers, path to text.
-        sources: those of them that are compiled.
-
-    Raises:
-        ToolError: there is no C preprocessor, or it fails.
-    """
+    """Return what each source defines."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             place = Path(folder) / path

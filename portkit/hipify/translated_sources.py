@@ -15,7 +15,7 @@ from portkit.hipify.kernel_profile import NO_PROFILE
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import load_prelude_headers
-from portkit.hipify.rules import prelude_include, ptx_instruction
+from portkit.hipify.rules import ptx
 from portkit.hipify.target_paths import (
     PLAIN_HEADERS,
     choose_targets,
@@ -41,20 +41,17 @@ class TranslatedSources(Value, frozen=True, dict=True):
     """The translation of a folder.
 
     Which files it makes is known without making them.
-
-    Attributes:
-        sources: the files of the folder, by their path below it; those that are not CUDA's by
-            their suffix are left aside, but for plain headers that CUDA's cannot do without
-            (`portkit.hipify.target_paths`).
-        profile: what is known of the codebase.
-        known: translations that were made elsewhere, by the path of the CUDA source.
-        headers_too: whether the translation lies elsewhere, so that every plain header goes with
-            it under its own name. What of them says nothing of CUDA's stays as it is.
     """
 
+    # the files of the folder, by their path below it; those that are not CUDA's by their suffix are
+    # left aside, but for plain headers that CUDA's cannot do without
+    # (`portkit.hipify.target_paths`)
     sources: Mapping[str, bytes]
-    profile: KernelProfile = NO_PROFILE
+    profile: KernelProfile = NO_PROFILE  # what is known of the codebase
+    # translations that were made elsewhere, by the path of the CUDA source
     known: Mapping[str, Translation] = field(default_factory=dict)
+    # whether the translation lies elsewhere, so that every plain header goes with it under its own
+    # name. What of them says nothing of CUDA's stays as it is
     headers_too: bool = False
 
     @cached_property
@@ -95,25 +92,17 @@ class TranslatedSources(Value, frozen=True, dict=True):
         return tuple(sorted({*self.targets.values(), *self.headers}))
 
     def text(self, path: str) -> str:
-        """Return the text of one of the files.
-
-        Raises:
-            KernelInputError: a CUDA source is not UTF-8.
-        """
+        """Return the text of one of the files."""
         return self.headers[path] if path in self.headers else self._texts[path]
 
     def translation(self, path: str) -> Translation:
-        """Return the translation of one CUDA source.
-
-        Raises:
-            KernelPatchError: two edits overlap.
-        """
+        """Return the translation of one CUDA source."""
         if path in self.known:
             return self.known[path]
         names = find_renamed_includes(path, self.sources, self.targets)
         made = translate(path, self.sources[path], self.profile, self._own, names)
         made = replace(made, target=self.targets[path])
-        if is_cuda(path) or _has_cuda_code(made):
+        if is_cuda(path) or made.has_cuda_code:
             return made
         return replace(made, content=self.sources[path], findings=())
 
@@ -121,7 +110,7 @@ class TranslatedSources(Value, frozen=True, dict=True):
         """Whether what a plain header says itself is CUDA's."""
         if path in self.known:
             return True
-        return _has_cuda_code(translate(path, self.sources[path], self.profile, self._own))
+        return translate(path, self.sources[path], self.profile, self._own).has_cuda_code
 
     @property
     def _translated(self) -> Mapping[str, bytes]:
@@ -176,18 +165,13 @@ def find_needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
 
 
 def find_ptx_headers(sources: Mapping[str, bytes], profile: KernelProfile) -> Iterator[bytes]:
-    """Yield the name of the header for inline PTX where one of the sources has some that is known.
-
-    Args:
-        sources: what is translated, path to content.
-        profile: what is known of the codebase.
-    """
+    """Yield the name of the header for inline PTX if a source has PTX that is known."""
     for path, content in sorted(sources.items()):
         if _ASSEMBLY.search(content):
             text = patch_source(path, content, profile).decode("latin-1")
             source = KernelSource(path, text, profile.undefined, frozenset(), profile.defined)
-            if any(isinstance(new, str) for _, new in ptx_instruction.translate_statements(source)):
-                yield ptx_instruction.HEADER.encode()
+            if any(isinstance(new, str) for _, new in ptx.translate_statements(source)):
+                yield ptx.HEADER.encode()
                 return
 
 
@@ -203,11 +187,6 @@ def find_profile_headers(profile: KernelProfile, paths: Iterable[str]) -> Mappin
     """Return the profile's headers that lie beside one of the sources, path to text."""
     folders = {path.rpartition("/")[0] for path in paths}
     return {path: text for path, text in profile.headers if path.rpartition("/")[0] in folders}
-
-
-def _has_cuda_code(translation: Translation) -> bool:
-    """Whether there is something of CUDA's in a source; the prelude is for every translation."""
-    return any(finding.code != prelude_include.CODE for finding in translation.findings)
 
 
 def _decode_text(translation: Translation) -> str:

@@ -45,32 +45,29 @@ class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True
     """An entry for differences that are understood.
 
     Attributes:
-        kind: one of ``CLASSES``.
-        reason: why, for a person.
-        operation: regular expression of all of the operation's name.
-        elements: the same of its types.
-        who: ``device``, ``cpu`` or ``both``: who differs.
-        differs: regular expression of all of the kind of difference.
-        message: one that is found in what was found.
-        empty: whether the entry is for tensors without elements alone.
-        edges: whether it is for values at the edges of a type alone.
-        ulps: the largest difference of values, in units of the last place; any by default.
-        versions: of which it speaks, by their beginnings; all by default.
+        ulps: the largest difference of values, in units of the last place; any by default
     """
 
-    kind: Annotated[_Kind, Meta(description="Whose the difference is.")]
-    reason: Annotated[_Text, Meta(description="Why, for a person.")]
+    kind: Annotated[_Kind, Meta(description="Whose the difference is.")]  # one of ``CLASSES``
+    reason: Annotated[_Text, Meta(description="Why, for a person.")]  # why, for a person
+    # regular expression of all of the operation's name
     operation: Annotated[Regex, Meta(description="Fits all of the operation's name (RE2).")]
+    # the same of its types
     elements: Annotated[Regex, Meta(description="Fits all of the types' names (RE2).")] = ".*"
+    # ``device``, ``cpu`` or ``both``: who differs
     who: Annotated[Literal["device", "cpu", "both"], Meta(description="Who differs.")] = "device"
+    # regular expression of all of the kind of difference
     differs: Annotated[Regex, Meta(description="Fits all of the kind of difference.")] = ".*"
+    # one that is found in what was found
     message: Annotated[Regex, Meta(description="Is found in what was found (RE2).")] = ""
+    # whether the entry is for tensors without elements alone
     empty: Annotated[bool, Meta(description="For tensors without elements alone.")] = False
+    # whether it is for values at the edges of a type alone
     edges: Annotated[bool, Meta(description="For values at the edges of a type alone.")] = False
     ulps: Annotated[
         float, Meta(description="The largest difference, in units of the last place.")
     ] = float("inf")
-    versions: _Versions = ("",)
+    versions: _Versions = ("",)  # of which it speaks, by their beginnings; all by default
 
     def __post_init__(self) -> None:
         _ = self._operation, self._elements, self._differs, self._message
@@ -107,17 +104,12 @@ class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True
 
 
 class UnlaunchedKernels(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """An entry for kernels that no operation launches.
+    """An entry for kernels that no operation launches."""
 
-    Attributes:
-        kernels: regular expression of all of a kernel's name.
-        reason: why.
-        versions: of which it speaks, by their beginnings; all by default.
-    """
-
+    # regular expression of all of a kernel's name
     kernels: Annotated[Regex, Meta(description="Fits all of a kernel's name (RE2).")]
-    reason: Annotated[_Text, Meta(description="Why no operation launches them.")]
-    versions: _Versions = ("",)
+    reason: Annotated[_Text, Meta(description="Why no operation launches them.")]  # why
+    versions: _Versions = ("",)  # of which it speaks, by their beginnings; all by default
 
     def __post_init__(self) -> None:
         _ = self._kernels
@@ -140,29 +132,18 @@ class KnownTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Differences and what explains them.
+    """Differences and what explains them."""
 
-    Attributes:
-        explained: each difference of one backend with its entry.
-        unexplained: the others.
-        idle: entries for this version that explain nothing.
-    """
-
+    # each difference of one backend with its entry
     explained: tuple[tuple[Difference, str, KnownDifference], ...]
-    unexplained: tuple[tuple[Difference, str], ...]
-    idle: tuple[KnownDifference, ...]
+    unexplained: tuple[tuple[Difference, str], ...]  # the others
+    idle: tuple[KnownDifference, ...]  # entries for this version that explain nothing
 
 
 def judge_differences(
     differences: Iterable[Difference], table: KnownTable, version: str
 ) -> Judgement:
-    """Return which entry explains which difference; the first one that does counts.
-
-    Args:
-        differences: that were found.
-        table: what is understood.
-        version: of the tree.
-    """
+    """Return which entry explains which difference; the first one that does counts."""
     explained: list[tuple[Difference, str, KnownDifference]] = []
     unexplained: list[tuple[Difference, str]] = []
     for difference in differences:
@@ -203,9 +184,5 @@ def find_reasons(kernels: Sequence[str], table: KnownTable, version: str) -> dic
 
 
 def load_table(directory: Directory, name: str = FILE) -> KnownTable:
-    """Return the table of a file in a directory.
-
-    Raises:
-        ProfileError: it is malformed.
-    """
+    """Return the table of a file in a directory."""
     return directory.typed(name, KnownTable)

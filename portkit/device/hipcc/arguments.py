@@ -38,29 +38,17 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What hipcc is asked for.
+    """What hipcc is asked for."""
 
-    Attributes:
-        mode: what is made.
-        inputs: sources and objects.
-        output: the file that is made; empty for the default.
-        archs: architectures, as given.
-        language: of every source; empty when the suffix tells.
-        preprocessing: ``-I``, ``-D``, ``-U``, ``-include``, ``-isystem``.
-        compiling: options that a C++ compiler is given.
-        linking: options for the linker.
-        bundle: the bundle that a host object embeds; empty for none.
-    """
-
-    mode: Mode
-    inputs: tuple[str, ...]
-    output: str
-    archs: tuple[str, ...]
-    language: str
-    preprocessing: tuple[str, ...]
-    compiling: tuple[str, ...]
-    linking: tuple[str, ...]
-    bundle: str
+    mode: Mode  # what is made
+    inputs: tuple[str, ...]  # sources and objects
+    output: str  # the file that is made; empty for the default
+    archs: tuple[str, ...]  # architectures, as given
+    language: str  # of every source; empty when the suffix tells
+    preprocessing: tuple[str, ...]  # ``-I``, ``-D``, ``-U``, ``-include``, ``-isystem``
+    compiling: tuple[str, ...]  # options that a C++ compiler is given
+    linking: tuple[str, ...]  # options for the linker
+    bundle: str  # the bundle that a host object embeds; empty for none
 
     def is_hip(self, source: str) -> bool:
         """Whether a source is HIP, and not C++ without kernels."""
@@ -142,11 +130,7 @@ class _Reader:
 
 
 def read_arguments(arguments: Sequence[str]) -> Arguments:
-    """Return what a command line asks for.
-
-    Raises:
-        UsageError: it is not understood.
-    """
+    """Return what a command line asks for."""
     reader = _Reader()
     reader.read(arguments)
     if not reader.inputs:

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def rewrite_launches(source: Source) -> None:
-    """Rewrite every launch of a source into a configuration and a call.
-
-    Raises:
-        SourceError: one cannot be read.
-    """
+    """Rewrite every launch of a source into a configuration and a call."""
     for index, token in enumerate(source.tokens):
         if token == "<<<":
             _rewrite(source, index)

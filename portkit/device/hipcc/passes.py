@@ -55,28 +55,15 @@ class CompileError(Exception):
 
 @dataclass(frozen=True)
 class Passes:
-    """How sources are compiled.
+    """How sources are compiled."""
 
-    Attributes:
-        cxx: the C++ compiler.
-        root: the tree of the device: ``include`` and ``lib`` lie in it.
-        optimize: of kernels.
-        checked: whether kernels report their accesses of memory to the checker.
-    """
-
-    cxx: Cxx
-    root: Path
-    optimize: str
-    checked: bool
+    cxx: Cxx  # the C++ compiler
+    root: Path  # the tree of the device: ``include`` and ``lib`` lie in it
+    optimize: str  # of kernels
+    checked: bool  # whether kernels report their accesses of memory to the checker
 
     def make(self, arguments: Arguments) -> None:
-        """Make what a command line asks for.
-
-        Raises:
-            CompileError: a source does not compile.
-            UsageError: something was asked for that makes no sense.
-            SourceError: a source cannot be rewritten.
-        """
+        """Make what a command line asks for."""
         archs = [read_arch(name) for name in arguments.archs]
         if arguments.mode is Mode.PREPROCESS:
             return  # only asked to find out whether an architecture is known

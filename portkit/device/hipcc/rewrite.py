@@ -14,23 +14,14 @@ from portkit.device.hipcc.variables import rewrite_variables
 
 @dataclass(frozen=True, slots=True)
 class RewrittenSource:
-    """A source in plain C++.
+    """A source in plain C++."""
 
-    Attributes:
-        text: the source.
-        kernels: whether it defines kernels.
-    """
-
-    text: str
-    kernels: bool
+    text: str  # the source
+    kernels: bool  # whether it defines kernels
 
 
 def rewrite_source(preprocessed: str, *, device: bool) -> RewrittenSource:
-    """Rewrite a preprocessed HIP source into C++ for one side.
-
-    Raises:
-        SourceError: something cannot be read or has no counterpart.
-    """
+    """Rewrite a preprocessed HIP source into C++ for one side."""
     source = Source(preprocessed)
     kernels = rewrite_kernels(source, device=device)
     rewrite_variables(source, device=device)

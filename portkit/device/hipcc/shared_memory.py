@@ -17,11 +17,7 @@ _ALIGNMENT: Final = frozenset({"__attribute__", "alignas", "_Alignas"})
 
 
 def rewrite_shared(source: Source) -> None:
-    """Rewrite every ``__shared__`` declaration of a source.
-
-    Raises:
-        SourceError: one cannot be read.
-    """
+    """Rewrite every ``__shared__`` declaration of a source."""
     for index, token in enumerate(source.tokens):
         if token == SHARED:
             _rewrite(source, index)

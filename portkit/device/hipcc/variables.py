@@ -17,12 +17,7 @@ _ATTRIBUTES: Final = frozenset({"__attribute__", "alignas"})
 
 
 def rewrite_variables(source: Source, *, device: bool) -> None:
-    """Rewrite what ``__device__`` and ``__constant__`` stand before.
-
-    Args:
-        source: gets the edits.
-        device: for which side.
-    """
+    """Rewrite what ``__device__`` and ``__constant__`` stand before."""
     for index, token in enumerate(source.tokens):
         if token == DEVICE:
             visible = device and _is_variable(source, index + 1)

@@ -1,0 +1,311 @@
+"""Rules about warp functions: by their masks, and by steps of more than 32 lanes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from portkit.hipify.api_table import load_corrections
+from portkit.hipify.integer_constants import Constants
+from portkit.hipify.preprocessor_conditions import find_amd_only, find_cuda_only, is_within
+from portkit.hipify.rules.queries import drop_amd_uses, find_cuda_uses
+from portkit.hipify.rules.renames import WARP_SIZE
+from portkit.hipify.rules.rule import Hit, KernelRule
+from portkit.hipify.scopes import resolve_name
+from portkit.workspace.finding import Applicability, Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.hipify.kernel_source import KernelSource
+
+_FULL_MASK: Final = re.compile(
+    r"0[xX][fF]{8}[uUlL]*|4294967295[uUlL]*|~0[xX]?0*[uUlL]*|-1|\w*FULL_?MASK|UINT(32)?_MAX|"
+    r"(unsigned(int)?|uint32_t)\(-1\)|\((unsigned(int)?|uint32_t)\)-1|"
+    r"(std::)?numeric_limits<(unsigned(int)?|uint32_t)>::max\(\)",
+    re.IGNORECASE,
+)
+# Before a name that is used as it is; other names before it are types.
+_USED: Final = frozenset({"return", "else", "case"})
+
+_SHUFFLES: Final = frozenset(
+    {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
+)
+_CHANGES: Final = frozenset({"=", "++", "--", "+=", "-=", "*=", "%=", "&=", "|=", "^=", "<<="})
+
+_WARP: Final = 32
+_STEPPED: Final = ("shfl_up", "shfl_down", "shfl_xor")
+_LESS: Final = frozenset({"<", "<="})
+
+
+class WarpCall(NamedTuple):
+    """A warp function that is called."""
+
+    at: int  # the index of the name
+    name: str  # the function of CUDA
+    hip: str  # the prelude's
+    # the tokens of each argument, the mask first; None without an end
+    arguments: list[range] | None
+    is_full: bool  # whether the mask names all 32 lanes
+
+
+def _find_warp_names(source: KernelSource) -> Iterator[tuple[int, str, str]]:
+    """Yield each use of a function with a mask that CUDA's compiler reads, and HIP's name."""
+    for name, mapping in load_corrections().items():
+        if mapping.kind == "warp":
+            for index in drop_amd_uses(source, source.uses(name)):
+                if not source.is_token(index - 1, "#define"):
+                    yield index, name, mapping.hip
+
+
+def _find_masked_calls(source: KernelSource) -> Iterator[WarpCall]:
+    masks = _Masks(source)
+    for index, name, hip in _find_warp_names(source):
+        if source.is_token(index + 1, "("):
+            arguments = source.arguments(index + 1)
+            is_full = masks.is_full(arguments[0]) if arguments else False
+            yield WarpCall(index, name, hip, arguments, is_full)
+
+
+class _Masks:
+    """The masks of one source; each name is resolved once."""
+
+    def __init__(self, source: KernelSource) -> None:
+        self._source = source
+        self._values: dict[str, list[str] | None] = {}
+        self._declared: dict[str, dict[int, list[int]]] = {}
+
+    def is_full(self, argument: range) -> bool:
+        """Whether a mask argument names all 32 lanes."""
+        texts = self._source.texts[argument.start : argument.stop]
+        first = argument.start
+        while len(texts) > 2 and texts[0] == "(" and texts[-1] == ")":
+            if not {"(", ")"}.isdisjoint(texts[1:-1]):
+                break
+            texts, first = texts[1:-1], first + 1
+        text = "".join(texts)
+        # A file may have a name of its own for another mask that ends like one of all lanes.
+        values: list[str] | None = []
+        if len(texts) == 1 and self._source.tokens[first].kind == "name":
+            if text not in self._values:
+                self._values[text] = _find_values(self._source, text)
+            values = self._values[text]
+        if values is None:
+            values = self._find_in_scope(text, first)
+            if not values:
+                return False
+        return all(_FULL_MASK.fullmatch(value) for value in values or [text])
+
+    def _find_in_scope(self, name: str, use: int) -> list[str]:
+        """Return the values of a constant that a use of it sees; none if it sees a variable."""
+        if name not in self._declared:
+            self._declared[name] = resolve_name(self._source, name)
+        places = self._declared[name].get(use, [])
+        if not all(_is_constant(self._source, index) for index in places):
+            return []
+        return [_strip_brackets(self._source, index + 2) for index in places]
+
+
+def _find_values(source: KernelSource, name: str) -> list[str] | None:
+    """Return the values of a name in a file, in each branch of the preprocessor.
+
+    None if it is a variable somewhere, a parameter or an argument of a template.
+    """
+    values: dict[str, None] = {}
+    for index in source.uses(name):
+        before = source.tokens[index - 1] if index else None
+        if before is None or before.text in _USED:
+            continue
+        if before.text == "#define":
+            end = source.text.find("\n", before.end)
+            stop = len(source.text) if end < 0 else end
+            values[_strip_brackets(source, index + 1, stop)] = None
+        elif _is_constant(source, index):
+            values[_strip_brackets(source, index + 2)] = None
+        elif before.kind == "name" or source.is_token(index + 1, "="):
+            return None
+    return list(values)
+
+
+def _is_constant(source: KernelSource, index: int) -> bool:
+    """Whether a constant is defined at an index, ``constexpr unsigned FULL = ..``."""
+    if not source.is_token(index + 1, "="):
+        return False
+    for token in reversed(source.tokens[max(0, index - 8) : index]):
+        if token.text in ("const", "constexpr"):
+            return True
+        if token.kind != "name" and token.text != "::":
+            return False
+    return False
+
+
+def _strip_brackets(source: KernelSource, first: int, stop: int | None = None) -> str:
+    """Return the value from a token to an offset, or of a declaration, without outer brackets."""
+    texts: list[str] = []
+    for token in source.tokens[first:]:
+        if token.text in ";," if stop is None else token.start >= stop:
+            break
+        texts.append(token.text)
+    if len(texts) > 2 and texts[0] in "({" and source.closing(first) == first + len(texts) - 1:
+        texts = texts[1:-1]
+    return "".join(texts)
+
+
+def _find_full_masks(source: KernelSource) -> Iterator[Hit]:
+    for index, name, hip, arguments, is_full in _find_masked_calls(source):
+        if arguments is None or (arguments and not is_full):
+            continue
+        token, last = source.tokens[index], index
+        edits = [Edit(token.start, token.end, hip)]
+        if arguments:
+            last = arguments[0].stop
+            mask = source.tokens[arguments[0].start].start
+            rest = source.tokens[arguments[1].start].start if len(arguments) > 1 else None
+            edits.append(Edit(mask, source.tokens[last - 1].end if rest is None else rest, ""))
+        yield Hit(index, last, f"{name} becomes {hip}, on logical warps of 32 lanes", tuple(edits))
+
+
+def _find_partial_masks(source: KernelSource) -> Iterator[Hit]:
+    called = {call.at: call for call in _find_masked_calls(source)}
+    for index, name, hip in _find_warp_names(source):
+        call = called.get(index)
+        if call is None or call.arguments is None:
+            message = f"{name} is not called here: write the call with {hip} by hand"
+            yield Hit(index, index, message)
+        elif call.arguments and not call.is_full and not _is_partial_shuffle(source, call):
+            message = (
+                f"{name} has a mask that is not known to name all lanes: use the full mask "
+                f"where every lane comes here, else branch and call {hip}"
+            )
+            yield Hit(index, call.arguments[0].stop - 1, message)
+
+
+def _find_partial_shuffles(source: KernelSource) -> Iterator[Hit]:
+    for call in _find_masked_calls(source):
+        if not call.arguments or not _is_partial_shuffle(source, call):
+            continue
+        index, name, hip, _, _ = call
+        token = source.tokens[index]
+        mask, rest = (source.tokens[argument.start].start for argument in call.arguments[:2])
+        yield Hit(
+            index,
+            call.arguments[0].stop,
+            f"{name} becomes {hip}: the lanes that the mask names have to come here "
+            "in one step, where CUDA has them wait for each other",
+            (Edit(token.start, token.end, hip), Edit(mask, rest, "")),
+            applicability=Applicability.REVIEW,
+        )
+
+
+def _is_partial_shuffle(source: KernelSource, call: WarpCall) -> bool:
+    """Whether a call is a shuffle whose mask may go."""
+    return (
+        call.name in _SHUFFLES
+        and call.arguments is not None
+        and len(call.arguments) > 2
+        and not call.is_full
+        and _is_only_read(source, call.arguments[0])
+    )
+
+
+def _is_only_read(source: KernelSource, mask: range) -> bool:
+    """Whether nothing is called or changed in a mask, and no other rule writes there."""
+    for index in mask:
+        kind, text, _, _ = source.tokens[index]
+        if text in _CHANGES or kind not in ("name", "number", "punct"):
+            return False
+        if kind == "name" and (
+            source.is_token(index + 1, "(")
+            or text in (WARP_SIZE, "hipx")
+            or text in load_corrections()
+        ):
+            return False
+    return True
+
+
+def _find_lane_steps(source: KernelSource) -> Iterator[Hit]:
+    constants = Constants(source)
+    yield from _find_definitions(source, constants)
+    cuda = find_cuda_only(source)
+    for name, mapping in load_corrections().items():
+        function = mapping.hip.removeprefix("hipx::")
+        if mapping.kind not in ("warp", "unmasked") or not function.startswith("shfl"):
+            continue
+        for index in find_cuda_uses(source, name):
+            arguments = source.call(index)
+            if arguments is None or is_within(cuda, source.tokens[index].start):
+                continue
+            first = 2 if mapping.kind == "warp" else 1
+            step, width = arguments[first : first + 1], arguments[first + 1 : first + 2]
+            if step and function in _STEPPED and (lanes := _find_step(source, constants, step[0])):
+                fact = f"{name} may move a value by {lanes} lanes"
+            elif width and (constants.find_largest(width[0]) or 0) > _WARP:
+                fact = f"{name} may have a width of more than 32 lanes"
+            else:
+                continue
+            message = f"{fact}. A warp of translated code has 32. Write it for 32 lanes"
+            yield Hit(index, index, message)
+
+
+def _find_definitions(source: KernelSource, constants: Constants) -> Iterator[Hit]:
+    """Yield a hit for each name that is 64 for AMD and 32 for CUDA."""
+    amd = find_amd_only(source)
+    if not amd:
+        return
+    for index, token in enumerate(source.tokens):
+        if not _is_definition(source, index) or not is_within(amd, token.start):
+            continue
+        others = [
+            place
+            for place in find_cuda_uses(source, token.text)
+            if _is_definition(source, place) and constants.find_value(place) == _WARP
+        ]
+        if others and constants.find_value(index) == 2 * _WARP:
+            message = (
+                f"{token.text} is 64 for AMD and 32 for CUDA. A warp of translated code has 32"
+                " lanes. Write 32 where such code uses it"
+            )
+            yield Hit(index, index, message)
+
+
+def _is_definition(source: KernelSource, index: int) -> bool:
+    if source.tokens[index].kind != "name":
+        return False
+    return source.is_token(index - 1, "#define") or (
+        source.is_token(index + 1, "=") and source.tokens[index - 1].kind == "name"
+    )
+
+
+def _find_step(source: KernelSource, constants: Constants, argument: range) -> int:
+    """Return the largest known step of 32 or more, 0 without one."""
+    step = constants.find_largest(argument)
+    if step is None or step < _WARP:
+        step = _find_loop_step(source, constants, argument)
+    return step if step >= _WARP else 0
+
+
+def _find_loop_step(source: KernelSource, constants: Constants, argument: range) -> int:
+    """Return the largest step of a loop such as ``for (m = 1; m < 64; m *= 2)``."""
+    if len(argument) != 1:
+        return 0
+    name = source.texts[argument.start]
+    for place in constants.find_definitions(argument.start):
+        around = source.enclosing[place]
+        if around < 1 or not source.is_token(around - 1, "for"):
+            continue
+        for index in range(place, source.closing(around) or place):
+            if source.texts[index] == name and source.texts[index + 1] in _LESS:
+                end = index + 2
+                while source.texts[end] not in (";", ")", "&&"):
+                    end += 1
+                if (constants.find_largest(range(index + 2, end)) or 0) > _WARP:
+                    return _WARP
+    return 0
+
+
+RULES: Final = (
+    KernelRule("PH105", "warp_sync", "warp function", _find_full_masks),
+    KernelRule("PH114", "warp_masked", "shuffle among some lanes", _find_partial_shuffles),
+    KernelRule("PH202", "warp_mask", "partial warp mask", _find_partial_masks),
+    KernelRule("PH215", "lane_step", "lane step", _find_lane_steps),
+)
