@@ -249,7 +249,7 @@ class SharedSources(Value, frozen=True, dict=True):
 
 
 def find_hip_include(name: str, own: Container[str], *, quoted: bool) -> str:
-    """Return what is included for a header of CUDA's, without brackets; empty for another header."""
+    """Return the include for a header of CUDA's, without brackets; empty for another header."""
     if is_cuda(name) and name not in api_table.load_corrections():
         return ""
     return find_hip_header(name, own, "", quoted=quoted)[1:-1]
