@@ -87,7 +87,8 @@ def _is_alias(source: KernelSource, index: int) -> bool:
         return True
     if not source.is_token(index + 1, ";"):
         return False
-    for text in reversed(source.texts[:index]):
+    for before in range(index - 1, -1, -1):
+        text = source.texts[before]
         if text in ("typedef", ";", "{", "}"):
             return text == "typedef"
     return False

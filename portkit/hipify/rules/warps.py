@@ -142,7 +142,8 @@ def _is_constant(source: KernelSource, index: int) -> bool:
 def _strip_brackets(source: KernelSource, first: int, stop: int | None = None) -> str:
     """Return the value from a token to an offset, or of a declaration, without outer brackets."""
     texts: list[str] = []
-    for token in source.tokens[first:]:
+    for index in range(first, len(source.tokens)):
+        token = source.tokens[index]
         if token.text in ";," if stop is None else token.start >= stop:
             break
         texts.append(token.text)
