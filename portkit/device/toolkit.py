@@ -177,7 +177,7 @@ def _find_files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
 
 def _find_compiler_files() -> Iterator[Path]:
     """Yield the modules that the compiler is made of."""
-    yield _PACKAGE / "lang" / "cxx.py"
+    yield _PACKAGE / "syntax" / "cxx_tokens.py"
     yield from (_PACKAGE / "device" / "hipcc").glob("*.py")
 
 
@@ -253,20 +253,10 @@ def _link_library(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]
     plain = f"lib{library.name}.so"
     own = f"{plain}.{library.versions[0]}"
     needed = [f"-l{name}" for name in library.needs]
-    _run_compiler(
-        cxx,
-        (
-            "-shared",
-            "-pthread",
-            *objects,
-            f"-L{root / 'lib'}",
-            *needed,
-            "-ldl",
-            f"-Wl,-soname,{own},-rpath,$ORIGIN,--no-undefined",
-            "-o",
-            str(root / "lib" / own),
-        ),
-    )
+    named = f"-Wl,-soname,{own},-rpath,$ORIGIN,--no-undefined"
+    libraries = (f"-L{root / 'lib'}", *needed, "-ldl", named)
+    target = ("-o", str(root / "lib" / own))
+    _run_compiler(cxx, ("-shared", "-pthread", *objects, *libraries, *target))
     for name in (plain, *(f"{plain}.{version}" for version in library.versions[1:])):
         (root / "lib" / name).symlink_to(own)
 

@@ -42,35 +42,29 @@ _Versions = Annotated[
 
 
 class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """An entry for differences that are understood.
+    """An entry for differences that are understood."""
 
-    Attributes:
-        ulps: the largest difference of values, in units of the last place; any by default
-    """
-
-    kind: Annotated[_Kind, Meta(description="Whose the difference is.")]  # one of ``CLASSES``
-    reason: Annotated[_Text, Meta(description="Why, for a person.")]  # why, for a person
-    # regular expression of all of the operation's name
+    kind: Annotated[_Kind, Meta(description="Whose the difference is.")]
+    reason: Annotated[_Text, Meta(description="Why, for a person.")]
     operation: Annotated[Regex, Meta(description="Fits all of the operation's name (RE2).")]
-    # the same of its types
     elements: Annotated[Regex, Meta(description="Fits all of the types' names (RE2).")] = ".*"
-    # ``device``, ``cpu`` or ``both``: who differs
     who: Annotated[Literal["device", "cpu", "both"], Meta(description="Who differs.")] = "device"
-    # regular expression of all of the kind of difference
     differs: Annotated[Regex, Meta(description="Fits all of the kind of difference.")] = ".*"
-    # one that is found in what was found
     message: Annotated[Regex, Meta(description="Is found in what was found (RE2).")] = ""
-    # whether the entry is for tensors without elements alone
     empty: Annotated[bool, Meta(description="For tensors without elements alone.")] = False
-    # whether it is for values at the edges of a type alone
     edges: Annotated[bool, Meta(description="For values at the edges of a type alone.")] = False
     ulps: Annotated[
         float, Meta(description="The largest difference, in units of the last place.")
     ] = float("inf")
-    versions: _Versions = ("",)  # of which it speaks, by their beginnings; all by default
+    versions: _Versions = ("",)
+
+    @cached_property
+    def _patterns(self) -> dict[str, Any]:
+        names = ("operation", "elements", "differs", "message")
+        return {name: compile_regex(getattr(self, name), name) for name in names}
 
     def __post_init__(self) -> None:
-        _ = self._operation, self._elements, self._differs, self._message
+        _ = self._patterns
 
     def explains(self, difference: Difference, who: str, part: Part, version: str) -> bool:
         """Whether this is about how a backend differs."""
@@ -80,36 +74,19 @@ class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True
             and (difference.empty or not self.empty)
             and (difference.edges or not self.edges)
             and part.ulps <= self.ulps
-            and self._operation.fullmatch(difference.operation) is not None
-            and self._elements.fullmatch(difference.elements) is not None
-            and self._differs.fullmatch(part.kind) is not None
-            and self._message.search(part.message) is not None
+            and self._patterns["operation"].fullmatch(difference.operation) is not None
+            and self._patterns["elements"].fullmatch(difference.elements) is not None
+            and self._patterns["differs"].fullmatch(part.kind) is not None
+            and self._patterns["message"].search(part.message) is not None
         )
-
-    @cached_property
-    def _operation(self) -> Any:
-        return compile_regex(self.operation, "operation")
-
-    @cached_property
-    def _elements(self) -> Any:
-        return compile_regex(self.elements, "elements")
-
-    @cached_property
-    def _differs(self) -> Any:
-        return compile_regex(self.differs, "differs")
-
-    @cached_property
-    def _message(self) -> Any:
-        return compile_regex(self.message, "message")
 
 
 class UnlaunchedKernels(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """An entry for kernels that no operation launches."""
 
-    # regular expression of all of a kernel's name
     kernels: Annotated[Regex, Meta(description="Fits all of a kernel's name (RE2).")]
-    reason: Annotated[_Text, Meta(description="Why no operation launches them.")]  # why
-    versions: _Versions = ("",)  # of which it speaks, by their beginnings; all by default
+    reason: Annotated[_Text, Meta(description="Why no operation launches them.")]
+    versions: _Versions = ("",)
 
     def __post_init__(self) -> None:
         _ = self._kernels

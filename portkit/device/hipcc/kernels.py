@@ -11,8 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.keywords import BOUNDS, KERNEL
-from portkit.device.hipcc.source import SourceError, find_parts, split_tokens, strip_extents
+from portkit.device.hipcc.source import (
+    BOUNDS,
+    KERNEL,
+    SourceError,
+    find_parts,
+    split_tokens,
+    strip_extents,
+)
 from portkit.syntax.cxx_tokens import join_tokens
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.keywords import SHARED
-from portkit.device.hipcc.source import SourceError, split_tokens, strip_extents
+from portkit.device.hipcc.source import SHARED, SourceError, split_tokens, strip_extents
 from portkit.syntax.cxx_tokens import join_tokens
 
 if TYPE_CHECKING:

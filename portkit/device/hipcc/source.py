@@ -12,6 +12,12 @@ _MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
 """The flag of a line marker for a system header (GNU cpp, "Preprocessor Output")."""
 
+# What the headers of the device leave for the rewriting (include/hipcpu/keywords.h).
+KERNEL: Final = "__hipcpu_kernel__"  # stands for ``__global__``
+DEVICE: Final = "__hipcpu_device__"  # for ``__device__``, ``__constant__`` and ``__managed__``
+SHARED: Final = "__hipcpu_shared__"  # for ``__shared__``
+BOUNDS: Final = "__hipcpu_bounds__"  # for ``__launch_bounds__``; its arguments follow in brackets
+
 
 class SourceError(Exception):
     """A place in a source that cannot be compiled for the CPU device."""
