@@ -7,7 +7,7 @@ import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -77,14 +77,9 @@ class FetchFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Codebase:
-    """A codebase whose workspace is rebuilt; see ``FetchFile``."""
-
+class _Codebase(NamedTuple):
     name: str
-    crates: tuple[str, ...]
-    main: str
-    root: str
+    file: FetchFile
 
 
 def list_published_crates(directory: Directory) -> tuple[str, ...]:
@@ -112,7 +107,7 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
         version = _find_latest(codebase, offline=offline)
     archives = _download_archives(codebase, version, offline=offline)
     crates = [read_crate(archive, name, version) for name, archive in archives.items()]
-    files = _assemble_files(crates, build_root_manifest(crates, codebase.root))
+    files = _assemble_files(crates, build_root_manifest(crates, codebase.file.root))
     hashes = {name: registry.compute_sha256(archive) for name, archive in archives.items()}
     write_cached(_NOTES, _describe_version(codebase, version), json.dumps(hashes, indent=1))
     message = f"{codebase.name} {version}, as published on the Rust registry\n"
@@ -122,7 +117,7 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
         path=destination,
         commit=_place_files(files, destination, message),
         crates=tuple(archives),
-        absent=tuple(sorted(set(codebase.crates) - set(archives))),
+        absent=tuple(sorted(set(codebase.file.crates) - set(archives))),
         upstream_commits=tuple(sorted({crate.commit for crate in crates if crate.commit})),
     )
 
@@ -146,7 +141,7 @@ def list_published_versions(
     found = set(before)
     if not offline:
         asked = registry.query_versions if ask else registry.read_indexed_versions
-        found |= set(asked(codebase.main))
+        found |= set(asked(codebase.file.main))
     keys = ((version_precedence(version), version) for version in found)
     ordered = [v for _, v in sorted(((key, v) for key, v in keys if key), reverse=True)]
     last = next(filter(is_release, ordered), "")
@@ -196,8 +191,7 @@ def _load_codebase(name: str) -> _Codebase:
             f"`{name}` names no published codebase: name one of these:"
             f" {', '.join(list_fetchable())}"
         )
-    said = _find_directories()[name].typed(_FILE, FetchFile)
-    return _Codebase(name, said.crates, said.main, said.root)
+    return _Codebase(name, _find_directories()[name].typed(_FILE, FetchFile))
 
 
 def _find_directories() -> dict[str, Directory]:
@@ -227,7 +221,7 @@ def _download_archives(codebase: _Codebase, version: str, *, offline: bool) -> d
             f"{codebase.name} {version} was not fetched here before: run without --offline"
         )
     archives: dict[str, Path] = {}
-    for name in sorted(codebase.crates):
+    for name in sorted(codebase.file.crates):
         sha256 = noted.get(name)
         archive = registry.find_downloaded(name, version, sha256) if sha256 else None
         if archive is None and not offline:
@@ -236,10 +230,10 @@ def _download_archives(codebase: _Codebase, version: str, *, offline: bool) -> d
             archives[name] = archive
         elif sha256:
             raise FetchError(f"cargo's cache no longer has {name} {version}: run without --offline")
-    if codebase.main not in archives:
+    if codebase.file.main not in archives:
         raise FetchError(
-            f"the Rust registry has no {codebase.main} {version}: `portkit fetch {codebase.name}`"
-            " lists those that are published"
+            f"the Rust registry has no {codebase.file.main} {version}: `portkit fetch"
+            f" {codebase.name}` lists those that are published"
         )
     return archives
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
 
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.kernel_source import KernelSource
@@ -188,24 +189,13 @@ def _load_module(directory: Directory, module: str, file: str) -> str:
 
 def _expand_patches(row: PatchRow) -> list[Patch]:
     """Return the patches of one row: one for each word of ``each``, which stands for ``%``."""
-    patches = []
-    for word in row.each or (None,):
-        # The place has its own indentation and line end.
-        texts = (row.match, row.replace.strip(), row.reason)
-        match, replace, reason = (t if word is None else t.replace("%", word) for t in texts)
-        patches.append(
-            Patch(
-                code=row.code,
-                files=row.files,
-                match=match,
-                replace=replace,
-                reason=reason,
-                hits=(row.hits,) if isinstance(row.hits, int) else row.hits,
-                upstream_bug=row.upstream_bug,
-                with_comments=row.with_comments,
-                beside=row.beside,
-                page=row.page,
-                repair=row.repair.strip(),
-            )
-        )
-    return patches
+    fields = asdict(row)
+    del fields["each"]
+    fields["hits"] = (row.hits,) if isinstance(row.hits, int) else row.hits
+    # The place has its own indentation and line end.
+    fields |= {"replace": row.replace.strip(), "repair": row.repair.strip()}
+    worded = ("match", "replace", "reason")
+    return [
+        Patch(**fields | {name: fields[name].replace("%", word) for name in worded})
+        for word in row.each
+    ] or [Patch(**fields)]

@@ -23,12 +23,12 @@ from portkit.hipify.kernel_profile import FILE as PROFILE
 from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
 from portkit.hipify.paths import BUILD_SCRIPT, derive_hip_path
 from portkit.hipify.prelude import load_build_support, load_device_files, load_support_page
+from portkit.hipify.rules.rule import report_site
 from portkit.hipify.shared_sources import SharedSources
 from portkit.hipify.translated_sources import TranslatedSources, find_needed_headers
-from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.templates import Templates, list_template_files
-from portkit.workspace.finding import Applicability, Finding, Status
+from portkit.workspace.finding import Applicability, Finding
 from portkit.workspace.manifest import parse_manifest
 
 if TYPE_CHECKING:
@@ -290,18 +290,8 @@ def _check_expected(
         message = f"{code} finds {found[code]} places in {version}, not {expected.get(code, 0)}"
         if not found[code]:
             raise KernelPatchError(f"the kernels crate: {message}: compare the sources")
-        unexpected.append(
-            Finding(
-                code=code,
-                path=_SOURCES.rstrip("/"),
-                span=Span(0, 0),
-                construct="number of hits",
-                symbol=code,
-                applicability=Applicability.REVIEW,
-                status=Status.NONE,
-                message=message,
-            )
-        )
+        place, construct = _SOURCES.rstrip("/"), "number of hits"
+        unexpected.append(report_site(code, place, construct, code, message, Applicability.REVIEW))
     return unexpected
 
 

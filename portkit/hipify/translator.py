@@ -20,9 +20,10 @@ from portkit.hipify.paths import derive_hip_path
 from portkit.hipify.preprocessor_conditions import find_amd_excluded, is_within
 from portkit.hipify.rules import CODES, RULES
 from portkit.hipify.rules.includes import find_shims, is_shim
+from portkit.hipify.rules.rule import report_site
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Applicability, Edit, Finding, Status
+from portkit.workspace.finding import Applicability, Edit, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -188,33 +189,21 @@ def _apply_patches(source: KernelSource, profile: KernelProfile) -> Iterator[Fin
         if not patch.is_likely_in(source):
             continue
         found = list(patch.find(source))
+        yield from found
         if not found:
             # Upstream may have mended what the patch is for: the other patches still apply.
-            yield Finding(
-                code=patch.code,
-                path=source.path,
-                span=Span(0, 0),
-                construct="number of hits",
-                symbol=source.path,
-                applicability=Applicability.MANUAL,
-                status=Status.NONE,
-                message=f"the patch finds nothing to change, where the profile {profile.name} "
-                f"knows {patch.expected}: compare the source with its pattern ({patch.reason})",
+            message = (
+                f"the patch finds nothing to change, where the profile {profile.name} "
+                f"knows {patch.expected}: compare the source with its pattern ({patch.reason})"
             )
+            applicability, span, symbol = Applicability.MANUAL, Span(0, 0), source.path
+        elif len(found) not in patch.hits:
+            message = f"the patch applies {len(found)} times, the profile expects {patch.expected}"
+            applicability, span, symbol = Applicability.REVIEW, found[0].span, found[0].symbol
+        else:
             continue
-        yield from found
-        if len(found) not in patch.hits:
-            yield Finding(
-                code=patch.code,
-                path=source.path,
-                span=found[0].span,
-                construct="number of hits",
-                symbol=found[0].symbol,
-                applicability=Applicability.REVIEW,
-                status=Status.NONE,
-                message=f"the patch applies {len(found)} times, the profile expects "
-                f"{patch.expected}",
-            )
+        construct = "number of hits"
+        yield report_site(patch.code, source.path, construct, symbol, message, applicability, span)
 
 
 def _collect_edits(findings: Iterable[Finding]) -> Iterator[Edit]:

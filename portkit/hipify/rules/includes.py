@@ -6,11 +6,13 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from portkit.hipify.api_table import load_corrections
 from portkit.hipify.paths import derive_hip_path
 from portkit.hipify.rules.ptx import HEADER as PTX_HEADER
 from portkit.hipify.rules.ptx import translate_statements
-from portkit.hipify.rules.rule import Hit, KernelRule
+from portkit.hipify.rules.rule import Hit, KernelRule, report_site
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
@@ -51,17 +53,11 @@ def _find_missing_prelude(source: KernelSource) -> Iterator[Finding]:
     ]
     if missing:
         text = "".join(f'#include "{source.to_root}{name}"\n' for name in missing)
-        yield Finding(
-            code="PH101",
-            path=source.path,
-            span=Span(0, 0),
-            construct="start of file",
-            symbol=HEADER,
-            applicability=Applicability.SAFE,
-            status=Status.TODO,
-            message=f"the file includes {' and '.join(missing)} first",
-            edits=(Edit(0, 0, text),),
+        message = f"the file includes {' and '.join(missing)} first"
+        found = report_site(
+            "PH101", source.path, "start of file", HEADER, message, Applicability.SAFE
         )
+        yield replace(found, status=Status.TODO, edits=(Edit(0, 0, text),))
 
 
 def find_extra_headers(source: KernelSource) -> list[str]:
@@ -140,32 +136,21 @@ def is_shim(source: KernelSource) -> bool:
 def find_shims(source: KernelSource) -> Iterator[Finding]:
     """Yield the finding about the whole file, if it is a shim."""
     if is_shim(source):
-        yield Finding(
-            code="PH110",
-            path=source.path,
-            span=Span(0, len(source.text)),
-            construct="HIP's side of CUDA's names",
-            symbol=source.path,
-            applicability=Applicability.KEEP,
-            status=Status.NONE,
-            message="it defines CUDA's names for AMD by itself, so it is left as it is",
+        message = "it defines CUDA's names for AMD by itself, so it is left as it is"
+        construct, whole = "HIP's side of CUDA's names", Span(0, len(source.text))
+        yield report_site(
+            "PH110", source.path, construct, source.path, message, Applicability.KEEP, whole
         )
 
 
 def _find_endless_comment(source: KernelSource) -> Iterator[Finding]:
     if (start := source.unterminated) is not None:
+        message = "the comment never ends: close it; nothing after it was translated"
         span = Span(start, len(source.text))
-        yield Finding(
-            code="PH208",
-            path=source.path,
-            span=span,
-            construct="comment",
-            symbol="/*",
-            applicability=Applicability.MANUAL,
-            status=Status.NONE,
-            message="the comment never ends: close it; nothing after it was translated",
-            claims=(span,),
+        found = report_site(
+            "PH208", source.path, "comment", "/*", message, Applicability.MANUAL, span
         )
+        yield replace(found, claims=(span,))
 
 
 RULES: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from portkit.hipify.kernel_source import KernelSource
+
+_START: Final = Span(0, 0)
+
+
+def report_site(
+    code: str,
+    path: str,
+    construct: str,
+    symbol: str,
+    message: str,
+    applicability: Applicability,
+    span: Span = _START,
+) -> Finding:
+    """Return a finding that writes nothing, by default about a file as a whole."""
+    return Finding(code, path, span, construct, symbol, applicability, Status.NONE, message)
 
 
 class Hit(NamedTuple):
