@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.api_table import find_api_name
+from portkit.hipify.api_table import find_mapping
 from portkit.hipify.preprocessor_conditions import is_within
 from portkit.hipify.rules.queries import find_cuda_uses
 from portkit.hipify.rules.rule import Hit, KernelRule
@@ -121,10 +121,10 @@ def _find_device_launches(source: KernelSource) -> Iterator[Hit]:
 
 def _is_host_function(name: str) -> bool:
     """Whether a name is a function of CUDA's runtime that HIP's host has."""
-    group, mapping = find_api_name(name) or ("", None)
+    mapping = find_mapping(name)
     return (
-        group == "runtime"
-        and mapping is not None
+        mapping is not None
+        and mapping.group == "runtime"
         and mapping.kind == "function"
         and mapping.hip.startswith("hip")
         and not mapping.hip.startswith("hipx")

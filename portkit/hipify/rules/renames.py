@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.api_table import find_api_name, load_corrections
+from portkit.hipify.api_table import find_mapping, load_corrections
 from portkit.hipify.rules.calls import find_api_calls
 from portkit.hipify.rules.queries import (
     drop_amd_uses,
@@ -28,11 +28,11 @@ WARP_SIZE: Final = "warpSize"
 def _find_api_names(source: KernelSource) -> Iterator[Hit]:
     called = {index for index, _, _ in find_api_calls(source)}
     for name, uses in source.names.items():
-        known = find_api_name(name)
-        if known is not None and known[1].hip not in ("", name):
+        known = find_mapping(name)
+        if known is not None and known.group and known.hip not in ("", name):
             for index in uses:
                 if index not in called:
-                    yield rename(source, index, known[1].hip, f"{known[0]} API")
+                    yield rename(source, index, known.hip, f"{known.group} API")
 
 
 def _find_namespaces(source: KernelSource) -> Iterator[Hit]:

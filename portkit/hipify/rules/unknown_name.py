@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.api_table import find_api_name, find_mapping
+from portkit.hipify.api_table import find_mapping
 from portkit.hipify.device_names import looks_like_cuda
 from portkit.hipify.rules.queries import MEMBER, is_declared_in_source
 from portkit.hipify.rules.renames import is_thrust_namespace
@@ -35,8 +35,8 @@ def _find(source: KernelSource) -> Iterator[Hit]:
         if name == _CUDA_NAMESPACE:
             yield from _find_in_namespace(source, uses)
             continue
-        api = find_api_name(name)
-        if api is not None or _SUSPECT.fullmatch(name):
+        mapping = find_mapping(name)
+        if (mapping is not None and mapping.group) or _SUSPECT.fullmatch(name):
             suspects = uses
         elif _CONSTANT.fullmatch(name):  # what is called is somebody's macro, as CUBLAS_CHECK
             suspects = [index for index in uses if not source.is_token(index + 1, "(")]
@@ -44,7 +44,6 @@ def _find(source: KernelSource) -> Iterator[Hit]:
             suspects = [index for index in uses if _is_call(source, index)]
         else:
             continue
-        mapping = api[1] if api is not None else find_mapping(name, ("device",))
         if not suspects or (mapping is not None and mapping.hip):
             continue
         if name in source.own or is_declared_in_source(source, name):
