@@ -182,7 +182,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
         sources, known = _find_source_files(self.source), _find_source_files(self.known)
         if self.shared:
             name = str(_read_package(self.source).get("name", "the CUDA crate"))
-            return SharedSources(sources, name, self.profile, known)
+            return SharedSources(sources, self.profile, known, name)
         return TranslatedSources(sources, self.profile, known, headers_too=True)
 
     @property

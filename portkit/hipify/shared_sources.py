@@ -14,31 +14,19 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from msgspec import field
-
 from portkit.hipify import api_table, launch_bounds
 from portkit.hipify.cuda_patch import render_patch
-from portkit.hipify.errors import KernelInputError
-from portkit.hipify.kernel_profile import NO_PROFILE
 from portkit.hipify.paths import PATCH_FILE, is_cuda
 from portkit.hipify.prelude import load_prelude_headers
 from portkit.hipify.rules import CODES
 from portkit.hipify.rules.calls import KERNEL_ARGUMENT
 from portkit.hipify.rules.includes import HEADER, find_hip_header
-from portkit.hipify.translated_sources import (
-    find_needed_headers,
-    find_patch_replacements,
-    find_profile_headers,
-    find_ptx_headers,
-)
-from portkit.hipify.translator import apply_edits, collect_own_names, translate
-from portkit.syntax.value import Value
+from portkit.hipify.translated_sources import KernelFolder, decode_source
+from portkit.hipify.translator import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from portkit.hipify.kernel_profile import KernelProfile
-    from portkit.hipify.translator import Translation
     from portkit.workspace.finding import Finding
 
 NAMES: Final = "hipx_names.h"
@@ -76,20 +64,13 @@ _BOUNDS: Final = """
 """
 
 
-class SharedSources(Value, frozen=True, dict=True):
+class SharedSources(KernelFolder, frozen=True, dict=True):
     """The CUDA sources of a folder, and what makes HIP sources of them.
 
-    It has the files that ``Translated`` has none of, and where that has a HIP source for each CUDA
-    source, this has none.
+    It has the files that ``TranslatedSources`` has none of, and no HIP source.
     """
 
-    # the files of the folder, by their path below it; those that are not CUDA's by their suffix are
-    # left aside
-    sources: Mapping[str, bytes]
-    name: str  # the crate that the sources are of, for a reader
-    profile: KernelProfile = NO_PROFILE  # what is known of the codebase
-    # translations that were made elsewhere, by the path of the CUDA source
-    known: Mapping[str, Translation] = field(default_factory=dict)
+    name: str = ""  # the crate that the sources are of, for a reader
 
     @cached_property
     def targets(self) -> Mapping[str, str]:
@@ -99,14 +80,7 @@ class SharedSources(Value, frozen=True, dict=True):
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """The headers that the sources get to see, the profile's and the prelude's."""
-        prelude = load_prelude_headers()
-        cuda = {path: self.sources[path] for path in self.targets}
-        patches = find_patch_replacements(self.profile, self.targets)
-        needed = find_needed_headers(
-            [*cuda.values(), *patches, *find_ptx_headers(cuda, self.profile)]
-        )
-        own = find_profile_headers(self.profile, self.targets)
-        return {**own, _PRELUDE: prelude[_PRELUDE], **needed}
+        return {_PRELUDE: load_prelude_headers()[_PRELUDE], **super().headers}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -118,17 +92,6 @@ class SharedSources(Value, frozen=True, dict=True):
         if path == NAMES:
             return self._names
         return self._patch if path == PATCH_FILE else self.headers[path]
-
-    def translation(self, path: str) -> Translation:
-        """Return the translation of one CUDA source."""
-        if path in self.known:
-            return self.known[path]
-        return translate(path, self.sources[path], self.profile, self._own)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules say of the CUDA sources, by path and place."""
-        return tuple(f for each in self._translations.values() for f in each.findings)
 
     @cached_property
     def includes(self) -> Mapping[str, str]:
@@ -181,7 +144,7 @@ class SharedSources(Value, frozen=True, dict=True):
 
     @cached_property
     def _patch(self) -> str:
-        return render_patch({p: (self._decoded(p), self._without_bounds(p)) for p in self.targets})
+        return render_patch({p: (self._decode(p), self._without_bounds(p)) for p in self.targets})
 
     @cached_property
     def _bounded(self) -> Mapping[str, str]:
@@ -200,12 +163,15 @@ class SharedSources(Value, frozen=True, dict=True):
         return Counter(
             name
             for p in self.targets
-            for name in launch_bounds.find_unbounded_kernels(self._decoded(p))
+            for name in launch_bounds.find_unbounded_kernels(self._decode(p))
         )
+
+    def _decode(self, path: str) -> str:
+        return decode_source(path, self.sources[path])
 
     def _without_bounds(self, path: str) -> str:
         """Return a source with what the header of names does not say."""
-        return launch_bounds.remove_bounds(self._changed[path], self._decoded(path), self._bounded)
+        return launch_bounds.remove_bounds(self._changed[path], self._decode(path), self._bounded)
 
     @cached_property
     def _changed(self) -> Mapping[str, str]:
@@ -230,22 +196,6 @@ class SharedSources(Value, frozen=True, dict=True):
             # That of Thrust is inside another, which may be versioned.
             return all(edit.text in ("", "hipcub") for edit in finding.edits)
         return finding.code in _PRELUDE_NAMES
-
-    @cached_property
-    def _translations(self) -> Mapping[str, Translation]:
-        return {path: self.translation(path) for path in self.targets}
-
-    @cached_property
-    def _own(self) -> frozenset[str]:
-        return collect_own_names(self.sources)
-
-    def _decoded(self, path: str) -> str:
-        try:
-            return self.sources[path].decode()
-        except UnicodeDecodeError as error:
-            raise KernelInputError(
-                f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8"
-            ) from None
 
 
 def find_hip_include(name: str, own: Container[str], *, quoted: bool) -> str:
