@@ -37,8 +37,7 @@ LADDER: Final = {
     "crosscheck": "crosscheck",
     "throughput": "throughput",
 }
-"""The stages that are steps of the ladder or beside it (``portkit.selftest.__main__``), and"
-" which."""
+"""The stages that ``portkit.selftest.__main__`` takes, and the step of each."""
 
 _UNTIMED: Final = "times on the emulator say nothing about a GPU"
 _NEEDED: Final = frozenset({"fetch", "apply", "build"})
