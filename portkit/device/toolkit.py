@@ -149,11 +149,6 @@ def compute_sources_key() -> str:
     return _compute_digest([], "api", "include", "src")
 
 
-def _compute_compiler_key(cxx: Cxx) -> str:
-    """Return what decides what the compiler makes of a source: the libraries have no part in it."""
-    return _compute_digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
-
-
 def _compute_digest(parts: Sequence[str], *folders: str) -> str:
     digest = hashlib.sha256()
     contents = (
@@ -184,7 +179,9 @@ def _find_compiler_files() -> Iterator[Path]:
 def _fill_tree(root: Path, cxx: Cxx) -> None:
     shutil.copytree(shipped(HOME) / "include", root / "include")
     (root / "libexec").mkdir()
-    (root / COMPILER).write_text(_compute_compiler_key(cxx) + "\n", encoding="utf-8")
+    # The libraries have no part in what the compiler makes of a source.
+    key = _compute_digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
+    (root / COMPILER).write_text(f"{key}\n", encoding="utf-8")
     _install_compiler(root)
     _build_libraries(root, cxx)
 
@@ -224,11 +221,13 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
     for library in LIBRARIES:
         made = objects / f"{library.name}_stubs.cpp"
         made.write_text(render_stubs(library.name), encoding="utf-8")
-        sources[library.name] = [*_find_sources(library), made]
+        home = shipped(HOME) / "src"
+        found = (p for folder in library.folders for p in (home / folder).glob("*.cpp"))
+        sources[library.name] = [*sorted(found), made]
     jobs = [
         (source, objects / f"{name}-{source.parent.name}-{source.stem}.o")
-        for name, found in sources.items()
-        for source in found
+        for name, paths in sources.items()
+        for source in paths
     ]
     include = ("-I", str(root / "include"))
 
@@ -242,11 +241,6 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
         own = [str(made) for _, made in jobs if made.name.startswith(f"{library.name}-")]
         _link_library(root, cxx, library, own)
     shutil.rmtree(objects)
-
-
-def _find_sources(library: Library) -> list[Path]:
-    home = shipped(HOME) / "src"
-    return sorted(p for folder in library.folders for p in (home / folder).glob("*.cpp"))
 
 
 def _link_library(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ def check_access(machine: Machine) -> Iterator[Complaint]:
     what = "; ".join(f"{place} cannot be opened ({why})" for place, why in refused.items())
     owning = {machine.group_of(place) for place in refused}
     groups = sorted(number for number in owning if number is not None)
-    names = _read_group_names(machine)
+    names = {number: name for name, number, _ in _describe_groups(machine)}
     if machine.user == 0 or set(groups) <= machine.groups:
         yield make_complaint("device-refused", what=what)
     elif is_container(machine):
@@ -45,11 +45,6 @@ def check_access(machine: Machine) -> Iterator[Complaint]:
             yield make_complaint("no-group", what=what, groups=",".join(wanted))
         else:
             yield make_complaint("no-group-of-gpus", what=what)
-
-
-def _read_group_names(machine: Machine) -> dict[int, str]:
-    """Return the names of groups (group(5))."""
-    return {number: name for name, number, _ in _describe_groups(machine)}
 
 
 def _find_listed_groups(machine: Machine, wanted: list[int]) -> set[str]:

@@ -60,15 +60,10 @@ def find_library(machine: Machine, name: str) -> Component | None:
     for candidate in candidates:
         if machine.has(candidate):
             path = machine.resolved(candidate)
-            if not _is_old(name, path):
+            version = re.search(rf"/lib{re.escape(name)}\.so\.(\d+)[^/]*$", path)
+            if version is None or int(version[1]) >= min(map(int, NAMES[name])):
                 return _make_component(machine, name, path)
     return None
-
-
-def _is_old(name: str, path: str) -> bool:
-    """Return whether a library's version is older than all that a port looks for."""
-    version = re.search(rf"/lib{re.escape(name)}\.so\.(\d+)[^/]*$", path)
-    return version is not None and int(version[1]) < min(map(int, NAMES[name]))
 
 
 def find_compiler(machine: Machine) -> Component | None:

@@ -101,14 +101,13 @@ def compile_matrix(
     """Compile sources for architectures."""
     compiler = hipcc or find_hipcc()
     version = read_compiler_version(compiler)
-    seen = {source: _compute_digest(collect_visible_files(folder, source)) for source in sources}
     cache = find_cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
 
     def one(pair: tuple[str, str], programs: Programs) -> CompileResult:
         source, arch = pair
         arguments = _build_arguments(source, arch)
-        output = cache / _name_object(version, arguments, seen[source])
+        output = _find_object(version, folder, source, arch)
         if output.exists():
             return CompileResult(source, arch, output, "", 0.0)
         started = time.monotonic()
@@ -129,25 +128,18 @@ def compile_matrix(
 def is_compiled(folder: Path, sources: Sequence[str], arch: str) -> bool:
     """Return whether the object of every source for an architecture is in the cache."""
     version = read_compiler_version(find_hipcc())
-    return all(
-        (
-            find_cache_folder()
-            / _name_object(
-                version,
-                _build_arguments(source, arch),
-                _compute_digest(collect_visible_files(folder, source)),
-            )
-        ).exists()
-        for source in sources
-    )
+    return all(_find_object(version, folder, source, arch).exists() for source in sources)
 
 
 def _build_arguments(source: str, arch: str) -> list[str]:
     return ["-c", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", source]
 
 
-def _name_object(version: str, arguments: Sequence[str], seen: str) -> str:
-    return f"{_compute_digest([version, *arguments, seen])}.o"
+def _find_object(version: str, folder: Path, source: str, arch: str) -> Path:
+    """Return the place of an object in the cache."""
+    seen = _compute_digest(collect_visible_files(folder, source))
+    key = _compute_digest([version, *_build_arguments(source, arch), seen])
+    return find_cache_folder() / f"{key}.o"
 
 
 def collect_visible_files(folder: Path, source: str) -> list[str | bytes]:

@@ -218,48 +218,50 @@ class KernelsCrate(Value, frozen=True, dict=True):
     def _frame(self) -> dict[str, str]:
         layout = read_layout(self.source)
         package = _read_package(self.source)
-        files = _render(
-            self.own,
-            {
-                "variables": self.variables,
-                "description": _render_package(package, "description"),
-                "about": _render_package(package, "keywords", "categories", "license"),
-                "kernels": {
-                    "name": self.name,
-                    "module": self.name.replace("-", "_"),
-                    "source": str(package.get("name", "the CUDA crate")),
-                },
-                "workspace": {
-                    "version": self.version,
-                    "edition": self.edition,
-                    "repository": self.repository,
-                },
-                "modules": tuple(
-                    {"name": module.name, "constant": module.constant}
-                    for module in self._modules(layout)
-                ),
-                "plain": layout.plain,
-                "facade": {
-                    "name": self.facade,
-                    "module": self.facade.replace("-", "_"),
-                    "package": self.package or self.facade,
-                    "dependency": self.dependency
-                    or f'path = "../{self.facade}", version = "{self.version}"',
-                },
-                "static_families": layout.launchers,
-                "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
-                "ffi": layout.declarations,
-                "building": _describe_build(self.variables),
-                "shared": self.shared,
-                "support": self.support
-                and {
-                    "name": BUILD_SCRIPT,
-                    "module": _read_module(BUILD_SCRIPT),
-                    "said": self.support,
-                },
-                "includes": tuple(self._includes),
+        values: dict[str, PlainValue] = {
+            "variables": self.variables,
+            "description": _render_package(package, "description"),
+            "about": _render_package(package, "keywords", "categories", "license"),
+            "kernels": {
+                "name": self.name,
+                "module": self.name.replace("-", "_"),
+                "source": str(package.get("name", "the CUDA crate")),
             },
-        )
+            "workspace": {
+                "version": self.version,
+                "edition": self.edition,
+                "repository": self.repository,
+            },
+            "modules": tuple(
+                {"name": module.name, "constant": module.constant}
+                for module in self._modules(layout)
+            ),
+            "plain": layout.plain,
+            "facade": {
+                "name": self.facade,
+                "module": self.facade.replace("-", "_"),
+                "package": self.package or self.facade,
+                "dependency": self.dependency
+                or f'path = "../{self.facade}", version = "{self.version}"',
+            },
+            "static_families": layout.launchers,
+            "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
+            "ffi": layout.declarations,
+            "building": _describe_build(self.variables),
+            "shared": self.shared,
+            "support": self.support
+            and {
+                "name": BUILD_SCRIPT,
+                "module": BUILD_SCRIPT.replace("-", "_"),
+                "said": self.support,
+            },
+            "includes": tuple(self._includes),
+        }
+        templates = Templates(self.own, trim=True)
+        files = {
+            name.removesuffix(".j2"): templates.render(f"{FOLDER}/{name}", values)
+            for name in list_template_files(FOLDER)
+        }
         if not layout.declarations:
             del files[f"{_SOURCES}ffi.rs"]
         if self.support:
@@ -295,14 +297,6 @@ def _check_expected(
     return unexpected
 
 
-def _render(own: Directory | None, values: Mapping[str, PlainValue]) -> dict[str, str]:
-    templates = Templates(own, trim=True)
-    return {
-        name.removesuffix(".j2"): templates.render(f"{FOLDER}/{name}", values)
-        for name in list_template_files(FOLDER)
-    }
-
-
 def _choose_file(own: Directory | None, name: str) -> str:
     """Return a file that goes with the launchers: a codebase may have one in its place."""
     place = f"{TEMPLATES}/{FOLDER}/{_SOURCES}{name}"
@@ -313,10 +307,6 @@ def _describe_build(variables: str) -> str:
     """Return what the page of the crate that compiles kernels says of building, for its copy."""
     said = load_support_page().partition("## Building\n\n")[2].partition("\n\n")[2]
     return said.replace(_TOY, variables).replace("## The tools\n\n", "")
-
-
-def _read_module(name: str) -> str:
-    return name.replace("-", "_")
 
 
 def _read_declarations(ffi: str | None) -> str:
