@@ -17,6 +17,7 @@ from portkit.hipify.rules import (
     hardware,
     hip_functions,
     includes,
+    lane_steps,
     lost_branch,
     ptx,
     renames,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _FAMILIES: Final = (
     *(calls, clang_syntax, cooperative_groups, cub, device_queries, hardware, hip_functions),
-    *(includes, lost_branch, ptx, renames, unknown_name, warps),
+    *(includes, lane_steps, lost_branch, ptx, renames, unknown_name, warps),
 )
 
 RULES: tuple[KernelRule, ...] = tuple(
