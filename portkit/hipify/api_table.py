@@ -105,6 +105,12 @@ def load_corrections() -> dict[str, Mapping]:
 
 
 @cache
+def list_corrections(*kinds: str) -> list[Mapping]:
+    """Return the corrections of some kinds, in their order."""
+    return [mapping for mapping in load_corrections().values() if mapping.kind in kinds]
+
+
+@cache
 def load_declared_names() -> dict[str, Mapping]:
     """Return the device functions that HIP's headers declare under a name such as CUDA's."""
     document = tomllib.loads((FOLDER / "headers.toml").read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.api_table import load_corrections
+from portkit.hipify.api_table import list_corrections, load_corrections
 from portkit.hipify.rules.queries import MEMBER, is_declared_in_source
 from portkit.hipify.rules.rule import Hit, KernelRule
 from portkit.workspace.finding import Applicability
@@ -37,7 +37,7 @@ _GENERIC: Final = frozenset(
 def _find(source: KernelSource) -> Iterator[Hit]:
     table = {
         mapping.cuda.rpartition("::")[2]: mapping.kind
-        for mapping in load_corrections().values()
+        for mapping in list_corrections("group", "lanes", "member")
         if mapping.cuda.startswith(f"{_NAMESPACE}::")
     }
     specific = [
@@ -108,11 +108,10 @@ def _find_unqualified(
 
 def _find_members(source: KernelSource) -> Iterator[int]:
     """Yield the calls of members that HIP's groups lack, or have under another name."""
-    for mapping in load_corrections().values():
-        if mapping.kind == "member":
-            for index in source.uses(mapping.cuda.rpartition("::")[2]):
-                if index and source.is_token(index - 1, ".") and source.is_token(index + 1, "("):
-                    yield index
+    for mapping in list_corrections("member"):
+        for index in source.uses(mapping.cuda.rpartition("::")[2]):
+            if index and source.is_token(index - 1, ".") and source.is_token(index + 1, "("):
+                yield index
 
 
 def _report(first: int, last: int, name: str) -> Hit:

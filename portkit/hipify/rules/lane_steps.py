@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.api_table import load_corrections
+from portkit.hipify.api_table import list_corrections
 from portkit.hipify.preprocessor_conditions import (
     find_amd_excluded,
     find_amd_only,
@@ -31,9 +31,9 @@ def _find_lane_steps(source: KernelSource) -> Iterator[Hit]:
     constants = _Constants(source)
     yield from _find_definitions(source, constants)
     cuda = find_cuda_only(source)
-    for name, mapping in load_corrections().items():
-        function = mapping.hip.removeprefix("hipx::")
-        if mapping.kind not in ("warp", "unmasked") or not function.startswith("shfl"):
+    for mapping in list_corrections("warp", "unmasked"):
+        name, function = mapping.cuda, mapping.hip.removeprefix("hipx::")
+        if name not in source.names or not function.startswith("shfl"):
             continue
         for index in find_cuda_uses(source, name):
             arguments = source.call(index)

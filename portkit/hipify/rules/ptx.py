@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.hipify.api_table import load_corrections
+from portkit.hipify.api_table import list_corrections
 from portkit.hipify.inline_assembly import find_assembly
 from portkit.hipify.preprocessor_conditions import find_amd_excluded, find_amd_only, is_within
 from portkit.hipify.ptx import UnknownPtxError, translate_assembly
@@ -58,9 +58,8 @@ def _find_unknown(source: KernelSource) -> Iterator[Hit]:
         text = "".join(t.text for t in source.tokens[first : last + 1] if t.kind == "string")
         known = [
             mapping
-            for mapping in load_corrections().values()
-            if mapping.kind == "ptx"
-            and re.search(rf"(?<![\w.]){re.escape(mapping.cuda)}(?!\w)", text)
+            for mapping in list_corrections("ptx")
+            if re.search(rf"(?<![\w.]){re.escape(mapping.cuda)}(?!\w)", text)
         ]
         action = (
             f"{'; '.join(map(_describe_known, known))}; or keep it behind {_GUARD}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.api_table import find_mapping, load_corrections
+from portkit.hipify.api_table import find_mapping, list_corrections
 from portkit.hipify.rules.calls import find_api_calls
 from portkit.hipify.rules.queries import (
     drop_amd_uses,
@@ -67,9 +67,9 @@ def _rename_kinds(
     source: KernelSource,
 ) -> Iterator[Hit]:
     """Yield a hit for each use of a correction of some kinds."""
-    for name, mapping in load_corrections().items():
-        if mapping.kind in kinds and name in source.names:
-            for index in find_uses(source, name):
+    for mapping in list_corrections(*kinds):
+        if mapping.cuda in source.names:
+            for index in find_uses(source, mapping.cuda):
                 yield rename(source, index, mapping.hip, "" if len(kinds) == 1 else mapping.kind)
 
 

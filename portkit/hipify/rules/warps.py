@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from portkit.hipify.api_table import load_corrections
+from portkit.hipify.api_table import list_corrections, load_corrections
 from portkit.hipify.rules.queries import drop_amd_uses
 from portkit.hipify.rules.renames import WARP_SIZE
 from portkit.hipify.rules.rule import Hit, KernelRule
@@ -45,11 +45,10 @@ class WarpCall(NamedTuple):
 
 def _find_warp_names(source: KernelSource) -> Iterator[tuple[int, str, str]]:
     """Yield each use of a function with a mask that CUDA's compiler reads, and HIP's name."""
-    for name, mapping in load_corrections().items():
-        if mapping.kind == "warp":
-            for index in drop_amd_uses(source, source.uses(name)):
-                if not source.is_token(index - 1, "#define"):
-                    yield index, name, mapping.hip
+    for mapping in list_corrections("warp"):
+        for index in drop_amd_uses(source, source.uses(mapping.cuda)):
+            if not source.is_token(index - 1, "#define"):
+                yield index, mapping.cuda, mapping.hip
 
 
 def _find_masked_calls(source: KernelSource) -> Iterator[WarpCall]:
