@@ -68,7 +68,7 @@ def check_names(ported: PortedTree) -> Iterator[Refusal]:
     for written in ported.find_edited_files(".rs"):
         for use in _uses(ported, written):
             if reason := _why_missing(definitions, use):
-                yield Refusal((use.piece.finding,), reason)
+                yield Refusal((use.piece.finding,), reason, use.name)
 
 
 def _uses(ported: PortedTree, written: WrittenFile) -> Iterator[_Use]:

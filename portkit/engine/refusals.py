@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.checks import CHECKS, DOUBTS
-from portkit.engine.partial_ports import add_error_arms, find_missing_variants, locate_partial_port
+from portkit.engine.partial_ports import (
+    Place,
+    add_error_arms,
+    find_missing_variants,
+    locate_partial_port,
+)
 from portkit.engine.scan import sort_key
 from portkit.port.review_checks import join_messages
 from portkit.workspace.finding import Applicability, Finding, Status, no_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from portkit.checks import PortedTree
     from portkit.engine.scan import Scan
 
@@ -25,6 +32,8 @@ _VARIANT = (
     "This names the variant {variant}, which portkit does not write. No build would compile."
     " Write both by hand."
 )
+
+_UNTIL = "Until then an arm answers with an error."
 
 
 def apply_checks(scan: Scan) -> Scan:
@@ -41,21 +50,45 @@ def apply_checks(scan: Scan) -> Scan:
             refused[id(finding)] = finding
             reasons.setdefault(id(finding), reason)
         ported = ported.without(refused.values())
+    # An arm that rustc misses in every build answers with an error in its stead.
+    chosen = replace(scan, findings=ported.findings)
+    by_place: dict[Place, str] = {}
+    if refused:
+        rest = add_error_arms(scan, chosen, "it is for you to write", foreign=True)
+        by_place = {
+            locate_partial_port(finding): reasons[number] for number, finding in refused.items()
+        }
+        answered = tuple(
+            _answered(f, by_place.pop(locate_partial_port(f), "")) for f in rest.findings
+        )
+        ported = ported.with_findings(answered)
+        places = {*map(locate_partial_port, refused.values())}
+        while again := _find_refused(scan, ported):
+            for finding, reason in again:  # its variant may be what is missing
+                by_place[locate_partial_port(finding)] = reason
+                if locate_partial_port(finding) not in places:
+                    refused[id(finding)], reasons[id(finding)] = finding, reason
+            ported = ported.without(finding for finding, _ in again)
     doubted = _apply_doubts(ported)
     for source in scan.job.workspace.sources.values():
         source.forget()  # the trees that the checks have parsed
     scan.ported.forget()
     if not refused:
         return scan if doubted is ported.findings else replace(scan, findings=doubted)
-    # An arm that rustc misses in every build answers with an error in its stead.
-    rest = add_error_arms(scan, replace(scan, findings=doubted), "it is for you to write")
-    answered = {locate_partial_port(f) for f in rest.findings}
     manual = [
         _make_manual(finding, reasons[number])
         for number, finding in refused.items()
-        if locate_partial_port(finding) not in answered
+        if locate_partial_port(finding) in by_place
     ]
-    return replace(scan, findings=tuple(sorted((*rest.findings, *manual), key=sort_key)))
+    return replace(scan, findings=tuple(sorted((*doubted, *manual), key=sort_key)))
+
+
+def _answered(finding: Finding, reason: str) -> Finding:
+    """Return a finding; one whose arm answers with an error says why, and is for review."""
+    if not reason:
+        return finding
+    message = f"{reason} {_UNTIL}"
+    return replace(finding, applicability=Applicability.REVIEW, message=message)
 
 
 def _find_refused(scan: Scan, ported: PortedTree) -> list[tuple[Finding, str]]:
@@ -73,25 +106,32 @@ def _find_refused(scan: Scan, ported: PortedTree) -> list[tuple[Finding, str]]:
 
 
 def _apply_doubts(ported: PortedTree) -> tuple[Finding, ...]:
-    """Return the findings of a tree; those that a person should look at are for review."""
+    """Return the findings of a tree; those that a person should look at are for review.
+
+    A finding that is for review may cast doubt on others, so the tree is read until none is added.
+    """
+    while reasons := _find_doubts(ported):
+        found = tuple(_doubted(f, reasons.get(id(f), ())) for f in ported.findings)
+        ported = ported.with_findings(found)
+    return ported.findings
+
+
+def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
+    """Return the reasons to look at findings that their messages do not give, by `id`."""
     reasons: dict[int, list[str]] = {}
     for doubt in DOUBTS:
         for each in doubt(ported):
             said = (each.finding.message, *reasons.get(id(each.finding), ()))
             if not any(each.reason in known for known in said):
                 reasons.setdefault(id(each.finding), []).append(each.reason)
+    return reasons
+
+
+def _doubted(finding: Finding, reasons: Sequence[str]) -> Finding:
     if not reasons:
-        return ported.findings
-    return tuple(
-        replace(
-            finding,
-            applicability=Applicability.REVIEW,
-            message=join_messages(finding.message, *reasons[id(finding)]),
-        )
-        if id(finding) in reasons
-        else finding
-        for finding in ported.findings
-    )
+        return finding
+    message = join_messages(finding.message, *reasons)
+    return replace(finding, applicability=Applicability.REVIEW, message=message)
 
 
 def _make_manual(finding: Finding, reason: str) -> Finding:
