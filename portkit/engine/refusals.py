@@ -20,6 +20,7 @@ from portkit.engine.partial_ports import (
 )
 from portkit.engine.scan import sort_key
 from portkit.port.review_checks import join_messages
+from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, Status, no_files
 
 if TYPE_CHECKING:
@@ -70,13 +71,14 @@ def apply_checks(scan: Scan) -> Scan:
                     refused[id(finding)], reasons[id(finding)] = finding, reason
             ported = ported.without(finding for finding, _ in again)
     doubted = _apply_doubts(ported)
+    moved = {number: _move_to_match(scan, each) for number, each in refused.items()}
     for source in scan.job.workspace.sources.values():
         source.forget()  # the trees that the checks have parsed
     scan.ported.forget()
     if not refused:
         return scan if doubted is ported.findings else replace(scan, findings=doubted)
     manual = [
-        _make_manual(finding, reasons[number])
+        _make_manual(moved[number], reasons[number])
         for number, finding in refused.items()
         if locate_partial_port(finding) in by_place
     ]
@@ -129,9 +131,41 @@ def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
 
 def _doubted(finding: Finding, reasons: Sequence[str]) -> Finding:
     if not reasons:
+<<<<<<< 47bf6a6d6249f899f5217fbe4cc064edd98ca226
         return finding
     message = join_messages(finding.message, *reasons)
     return replace(finding, applicability=Applicability.REVIEW, message=message)
+=======
+        return ported.findings
+    return tuple(
+        replace(
+            finding,
+            applicability=_weaken(finding.applicability),
+            message=join_messages(finding.message, *reasons[id(finding)]),
+        )
+        if id(finding) in reasons
+        else finding
+        for finding in ported.findings
+    )
+>>>>>>> d7f79a78d5111075be9b24294fd4519ec74962e4
+
+
+def _weaken(applicability: Applicability) -> Applicability:
+    """Return the applicability of a finding that a doubt concerns; manual stays manual."""
+    is_manual = applicability is Applicability.MANUAL
+    return applicability if is_manual else Applicability.REVIEW
+
+
+def _move_to_match(scan: Scan, finding: Finding) -> Finding:
+    """Return the finding of an arm that its match needs, from the match on, as rustc reports it."""
+    if not finding.instead:
+        return finding
+    root = scan.job.workspace.sources[finding.path].tree_around([finding.span.start]).root_node
+    node = root.descendant_for_byte_range(finding.span.start, finding.span.start)
+    while node is not None and node.type != "match_expression":
+        node = node.parent
+    start = finding.span.start if node is None else min(node.start_byte, finding.span.start)
+    return replace(finding, span=Span(start, finding.span.end))
 
 
 def _make_manual(finding: Finding, reason: str) -> Finding:
