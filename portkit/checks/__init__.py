@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.checks.arm_halves import doubt_arm_halves
 from portkit.checks.binary_names import doubt_binary_names
-<<<<<<< 47bf6a6d6249f899f5217fbe4cc064edd98ca226
-from portkit.checks.dependence import doubt_dependence
-=======
 from portkit.checks.branch_types import check_branch_types
->>>>>>> d7f79a78d5111075be9b24294fd4519ec74962e4
+from portkit.checks.dependence import doubt_dependence
 from portkit.checks.device_access import doubt_device_access
 from portkit.checks.features import check_features
 from portkit.checks.fields import check_fields
@@ -49,12 +46,8 @@ CHECKS: Final[tuple[Callable[[PortedTree], Iterator[Refusal]], ...]] = (
     check_macro_calls,
     check_files,
     check_names,
-<<<<<<< 47bf6a6d6249f899f5217fbe4cc064edd98ca226
     check_gated_members,
-=======
     check_branch_types,
-    check_gated_fields,
->>>>>>> d7f79a78d5111075be9b24294fd4519ec74962e4
     check_halves,
     check_guards,
     check_readers,

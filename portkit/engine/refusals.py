@@ -131,23 +131,9 @@ def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
 
 def _doubted(finding: Finding, reasons: Sequence[str]) -> Finding:
     if not reasons:
-<<<<<<< 47bf6a6d6249f899f5217fbe4cc064edd98ca226
         return finding
     message = join_messages(finding.message, *reasons)
-    return replace(finding, applicability=Applicability.REVIEW, message=message)
-=======
-        return ported.findings
-    return tuple(
-        replace(
-            finding,
-            applicability=_weaken(finding.applicability),
-            message=join_messages(finding.message, *reasons[id(finding)]),
-        )
-        if id(finding) in reasons
-        else finding
-        for finding in ported.findings
-    )
->>>>>>> d7f79a78d5111075be9b24294fd4519ec74962e4
+    return replace(finding, applicability=_weaken(finding.applicability), message=message)
 
 
 def _weaken(applicability: Applicability) -> Applicability:
