@@ -35,6 +35,7 @@ _KEYWORDS: Final = (
     rb"(?:r#)?"
 )
 _KEYWORD: Final = re.compile(_KEYWORDS + rb"\Z")
+_ENUM: Final = re.compile(rb"\benum\s+(\w+)")
 _MOST_FEATURES: Final = 6
 _REACH: Final = 80
 """How many bytes before a name its keyword is looked for."""
@@ -195,8 +196,13 @@ class Definitions(Value, frozen=True, dict=True):
 
     def has_enum(self, name: str) -> bool:
         """Whether the tree has an enum of a name, also among the tokens of a macro."""
-        enum = re.compile(rb"\benum\s+%s\b" % re.escape(name).encode())
-        return any(b"enum " in s.data and enum.search(s.data) for s in self.sources.values())
+        return name.encode() in self._enums
+
+    @cached_property
+    def _enums(self) -> frozenset[bytes]:
+        """The names of all enums."""
+        holding = (each.data for each in self.sources.values() if b"enum " in each.data)
+        return frozenset(name for data in holding for name in _ENUM.findall(data))
 
     def has_variant_of(self, owner: str, name: str) -> bool:
         """Whether an enum that is written out has a variant.

@@ -60,21 +60,22 @@ def _is_declinable(finding: Finding) -> bool:
     return is_rust and finding.applicability is Applicability.REVIEW and not finding.looked_at
 
 
-def _may_be_used(ported: PortedTree, findings: Iterable[Finding]) -> bool:
-    """Whether a mechanical edit has a word that one of some findings defines.
+def _may_be_used(ported: PortedTree, declined: Iterable[Finding]) -> bool:
+    """Whether a mechanical edit has a word that only declined edits define.
 
     Few do, and a second reading of the tree takes long.
     """
+    sure = [
+        f for f in ported.todo if f.applicability is Applicability.SAFE and f.path.endswith(".rs")
+    ]
+    defined = {*_list_defined(ported, declined)} - {*_list_defined(ported, sure)}
+    return any(not defined.isdisjoint(_WORD.findall(edit.text)) for f in sure for edit in f.edits)
+
+
+def _list_defined(ported: PortedTree, findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield the names of ROCm that findings define, or that a condition they write may gate."""
     sources = ported.job.workspace.sources
-    texts = (
-        text
-        for f in findings
-        for text in (*(edit.text for edit in f.edits), sources[f.path].slice(f.span))
-    )
-    defined = {next(filter(None, found)) for text in texts for found in _DEFINED.findall(text)}
-    return any(
-        not defined.isdisjoint(_WORD.findall(edit.text))
-        for f in ported.todo
-        if f.applicability is Applicability.SAFE and f.path.endswith(".rs")
-        for edit in f.edits
-    )
+    for f in findings:
+        for text in (*(edit.text for edit in f.edits), sources[f.path].slice(f.span)):
+            names = (next(filter(None, found)) for found in _DEFINED.findall(text))
+            yield from filter(ported.job.mentions_rocm, names)
