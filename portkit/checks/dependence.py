@@ -76,6 +76,7 @@ def _list_defined(ported: PortedTree, findings: Iterable[Finding]) -> Iterator[s
     """Yield the names of ROCm that findings define, or that a condition they write may gate."""
     sources = ported.job.workspace.sources
     for f in findings:
-        for text in (*(edit.text for edit in f.edits), sources[f.path].slice(f.span)):
+        original = [sources[f.path].slice(f.span)] if f.path in sources else []
+        for text in (*(edit.text for edit in f.edits), *original):
             names = (next(filter(None, found)) for found in _DEFINED.findall(text))
             yield from filter(ported.job.mentions_rocm, names)
