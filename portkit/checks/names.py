@@ -145,7 +145,7 @@ def _is_local(node: Node) -> bool:
 def _why_undefined(definitions: Definitions, use: _Use) -> str:
     """Return why an item, a method or a field does not exist, although CUDA's does."""
     before = definitions.originals(use.piece.finding).get(use.name)
-    if before is None or definitions.has_name(use.name) or not definitions.has_item(before):
+    if before is None or not definitions.has_item(before) or definitions.has_name(use.name):
         return ""
     return _MISSING.format(name=use.name)
 
