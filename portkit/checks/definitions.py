@@ -211,7 +211,11 @@ class Definitions(Value, frozen=True, dict=True):
             owner: the enum.
             name: the variant.
         """
-        return any(_owner_of(node) == owner for node in self._find_variant_nodes(name))
+        key = f"{owner}::{name}"
+        if key not in self.known:
+            nodes = self._find_variant_nodes(name)
+            self.known[key] = any(_owner_of(node) == owner for node in nodes)
+        return self.known[key]
 
     def is_argument_alone(self, name: str, other: str) -> bool:
         """Whether a macro that is called as an item is given a name, and is not given another one.

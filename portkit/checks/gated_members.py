@@ -100,9 +100,16 @@ class _Members(Value, frozen=True, dict=True):
         if name not in self._candidates:
             return ()
         if name not in self.known:
-            found = tuple(self._conditions(name))
-            self.known[name] = found if all(found) else ()
+            self.known[name] = self._gather_conditions(name)
         return self.known[name]
+
+    def _gather_conditions(self, name: bytes) -> tuple[tuple[Cfg, ...], ...]:
+        found = []
+        for here in self._conditions(name):
+            if not here:
+                return ()
+            found.append(here)
+        return tuple(found)
 
     def is_own(self, name: bytes, gates: tuple[tuple[Cfg, ...], ...]) -> bool:
         """Whether nothing else is known to have a member of a name."""
