@@ -381,14 +381,15 @@ class _Match:
             for arm in self.arms
         ]
         return any(
-            self._is_on_new(arm.pattern) and (arm.pattern, normalize_rust(arm.value)) not in others
+            self._names(arm.pattern, 1) and (arm.pattern, normalize_rust(arm.value)) not in others
             for number, arm in enumerate(self.arms)
             for others in (copies[:number] + copies[number + 1 :],)
         )
 
-    def _is_on_new(self, pattern: Pattern) -> bool:
-        new = {(key, pair[1]) for key, pairs in self.gained.items() for pair in pairs}
-        return any((ctor.family, ctor.name) in new for ctor in find_constructors(pattern))
+    def _names(self, pattern: Pattern, side: int) -> bool:
+        """Whether a pattern names a variant of the source vendor's (0), or a new one (1)."""
+        ours = {(key, pair[side]) for key, pairs in self.gained.items() for pair in pairs}
+        return any((ctor.family, ctor.name) in ours for ctor in find_constructors(pattern))
 
     def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""
@@ -424,8 +425,12 @@ class _Match:
         return found
 
     def _was_exhaustive(self, on: frozenset[str]) -> bool:
-        """Whether each value was taken before the port, or before the copy was renamed."""
-        for side in (1, 0):
+        """Whether each value was taken before the port, or before the copy was renamed.
+
+        A copy that was renamed names no variant of the source vendor's.
+        """
+        is_renamed = not any(self._names(arm.pattern, 0) for arm in self.arms)
+        for side in (1, 0) if is_renamed else (1,):
             gone = frozenset(
                 f"{key}:{pair[side]}" for key, pairs in self.gained.items() for pair in pairs
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.context.macro_fragments import find_macro_name
 from portkit.context.macro_items import find_definitions, is_defined, parse_call
+from portkit.syntax.cfg import find_conditions_around
 from portkit.syntax.macro_expansion import expand_macro, find_repeated
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import COMMENTS, SourceFile, find_descendants, node_text
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Matches = tuple[tuple[str, ...], ...]
 
 _ENDS: Final = frozenset({",", ";"})
+_NAMES: Final = ("identifier", "type_identifier")
 
 
 class MacroArm(Value, frozen=True):
@@ -62,8 +64,7 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
         arm: one of its arms.
         copy: the text that is added behind the arm.
     """
-    text, at = site.source.text(call.start_byte, arm.span.end), call.end_byte
-    longer = parse_call(f"{text} {arm.separator} {copy}{site.source.text(arm.span.end, at)}")
+    longer = _with_copy(site, call, arm, copy)
     if longer is None:
         return 0
     counts: set[int | None] = set()
@@ -75,6 +76,30 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
         counts |= {_count_new(site.job, *each) for each in zip(before, after, strict=True)}
     counts.discard(None)
     return counts.pop() or 0 if len(counts) == 1 else 0
+
+
+def is_gated(site: Site, call: Node, arm: MacroArm, copy: str) -> bool:
+    """Tell whether a condition holds for everything that a call writes of the copy of an arm.
+
+    Args:
+        site: any site of the file.
+        call: the call of a macro.
+        arm: one of its arms.
+        copy: the text that is added behind the arm, with the condition.
+    """
+    job, longer = site.job, _with_copy(site, call, arm, copy)
+    if longer is None:
+        return False
+    for definition in find_definitions(job, find_macro_name(call)):
+        text = f"fn f() {{ {expand_macro(definition, longer)} }}".replace("# [", "#[")
+        root = SourceFile("macro.rs", text.encode()).tree.root_node
+        named = (each for kind in _NAMES for each in find_descendants(root, kind))
+        places = [each.start_byte for each in named if job.mentions_rocm(node_text(each))]
+        if not all(
+            any(map(job.cfg_requires_rocm, find_conditions_around(root, at))) for at in places
+        ):
+            return False
+    return True
 
 
 def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
@@ -90,6 +115,12 @@ def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
         if count or (arm.pattern and may_match):
             yield arm, count
             done.append(arm.span)
+
+
+def _with_copy(site: Site, call: Node, arm: MacroArm, copy: str) -> Node | None:
+    """Parse a call with a text behind one of its arms."""
+    text, at = site.source.text(call.start_byte, arm.span.end), call.end_byte
+    return parse_call(f"{text} {arm.separator} {copy}{site.source.text(arm.span.end, at)}")
 
 
 def _find_candidates(site: Site, call: Node) -> list[MacroArm]:

@@ -36,13 +36,16 @@ _SHOWN: Final = 10
 """How many places an error lists."""
 
 
-def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
+def add_error_arms(
+    whole: Scan, chosen: Scan, why: str = _ELSEWHERE, *, foreign: bool = False
+) -> Scan:
     """Return what is chosen of a scan, with an arm that answers with an error where one is needed.
 
     Args:
         whole: the scan of the tree, what people except told apart.
         chosen: the same with the places alone that are to be written.
         why: why a place is left out that no person has left out.
+        foreign: whether enums of other crates count too; their ports give them the variant.
     """
     places = {locate_partial_port(f) for f in chosen.findings}
     variants = _variants(whole, places)
@@ -54,7 +57,7 @@ def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
         if f.instead
         and (f.excluded or (locate_partial_port(f) not in places and f.status is Status.TODO))
         and _is_compiled(whole, places, f)
-        and any(variants.get(name) for name in _enums(whole, f))
+        and any(variants.get(name, foreign) for name in _enums(whole, f))
     }
     kept = [
         replace(f, status=Status.NONE, edits=()) if f.excluded and f.instead else f

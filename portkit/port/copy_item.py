@@ -22,6 +22,7 @@ from portkit.profiles.entries import CopyRepair, ItemOverride
 from portkit.syntax import patterns
 from portkit.syntax.cfg import (
     ITEMS_WITH_INNER_ATTRIBUTES,
+    drop_features,
     find_attributes,
     parse_cfg,
     parse_cfg_macro,
@@ -83,8 +84,16 @@ def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
         site.node.end_byte,
         site.node,
         site.scope.symbol,
-        instead,
+        (*instead, *_without_unported(site)),
     )
+
+
+def _without_unported(site: Site) -> Iterator[tuple[Span, str]]:
+    """Yield the site's own conditions that name an unported feature, as its copy has them."""
+    off = frozenset(site.job.vendor.unported)
+    for attribute, cfg in site.conditions:
+        if not cfg.features().isdisjoint(off) and cfg.without(off) is None:
+            yield span_of(attribute), site.job.rename(drop_features(node_text(attribute), off))
 
 
 def copy_file(job: PortJob, source: SourceFile) -> str:
@@ -268,6 +277,9 @@ def _evaluate_cfg(
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
             return (_Piece(attribute.start_byte, attribute.end_byte, as_it_is),)
+        if value is None and not cfg.features().isdisjoint(off):
+            text = node_text(attribute)
+            return (_Piece(*attribute.byte_range, job.rename(drop_features(text, off))),)
         if value is None:
             continue
         if value and _ends_its_block(node) and len(own) == 1:

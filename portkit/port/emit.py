@@ -246,7 +246,7 @@ def _gives_way(site: Site) -> str:
     if not site.is_cuda_only:
         return ""
     if feature_conflicts.is_paired(site):
-        return feature_conflicts.PAIRED
+        return feature_conflicts.explain_pair(site)
     return (
         _IMPLEMENTED
         if feature_conflicts.explain_clash(site) and feature_conflicts.can_exclude_original(site)

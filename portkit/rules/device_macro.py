@@ -3,7 +3,8 @@
 ``($fn_name: ident, $test_cpu: ident, $test_cuda: ident, $test_metal: ident)`` has a position for
 CUDA. Where that argument does nothing but name a test of ``$fn_name``, the macro makes ROCm's
 itself, as ``rocm`` in a module that is called as ``$fn_name`` is. Calls stay as they are, and a
-test that upstream adds later runs on ROCm without a change.
+test that upstream adds later runs on ROCm without a change. The macro does not do so if one module
+tests a function twice, since two modules would have one name.
 
 Elsewhere the macro gains a rule with one more position after CUDA's, and in that rule's body
 everything that stands for CUDA is copied. The old rule stays behind the new one: the macro may be

@@ -9,7 +9,7 @@ arm.
 Without it the `match` lacks a variant, and rustc refuses it in every build (E0004).
 
 With `--gating cfg` the variant exists only under the feature. If the macro takes no attribute
-before an arm, the place is manual.
+before an arm, or loses it in what it writes, the place is manual.
 
 Not handled: a macro of another crate, which is listed as unaccounted.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.context.intent import AddToList, AlreadyPorted, Intent, ListMember, RequireManual
-from portkit.context.macro_arms import count_copies, find_arms
+from portkit.context.macro_arms import count_copies, find_arms, is_gated
 from portkit.context.macro_fragments import find_macro_name, is_evaluating
 from portkit.port import gating
 from portkit.rules import SiteRule
@@ -33,6 +33,11 @@ _CONSTRUCT: Final = "match arm in a macro"
 _NO_ATTRIBUTE: Final = (
     "this macro takes no attribute before an arm, so no arm of a call can be under the feature:"
     " write the arm in the macro by hand"
+)
+
+_UNGATED: Final = (
+    "This macro does not put an arm's attributes on all that it makes of the arm. So no arm can be"
+    " under the feature. Write the arm in the macro by hand."
 )
 
 
@@ -49,6 +54,8 @@ def check(site: Site) -> Iterator[Intent]:
         right = next((c for c in copies if count_copies(site, call, arm, c) == 1), "")
         if count > 1 or job.mentions_rocm(arm.pattern):
             yield AlreadyPorted(_CONSTRUCT, message, claims=(arm.span,))
+        elif right and attribute and not is_gated(site, call, arm, right):
+            yield RequireManual(_CONSTRUCT, _UNGATED, claims=(arm.span,))
         elif right:
             member = ListMember(arm.span, right, separator=arm.separator)
             yield AddToList(_CONSTRUCT, message, members=(member,), claims=(arm.span,))

@@ -22,7 +22,6 @@ whose pattern is a macro.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from portkit.context.intent import (
@@ -65,7 +64,7 @@ def check(site: Site) -> Iterator[Intent]:
     if is_error_arm(site.node):
         kept = "the arm stands for one that is left out: see whether it is CUDA's"
         yield LeaveUnchanged(construct, kept, review=True)
-    elif re.search(rf"\b{job.vendor.variant}\b", node_text(pattern)):
+    elif job.mentions_rocm(node_text(pattern)):
         title = job.vendor.title
         yield AlreadyPorted(construct, f"the arm is between the two backends, {title} among them")
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from portkit.context.intent import Intent, LeaveUnchanged
 from portkit.port import counterparts
-from portkit.port.host_fallback import write_host_fallback
+from portkit.port.host_fallback import find_on_host
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import node_text, span_of
 
@@ -90,7 +90,7 @@ def _is_peers_name(site: Site) -> bool:
 
 def _is_others(site: Site) -> bool:
     """Whether a place is a matter of PK405, PK514 or PK803: a question, or an operation."""
-    if write_host_fallback(site):
+    if find_on_host(site) is not None:
         return True
     for peer in site.job.vendor.peers:
         if site.kind in _NAMES and site.code == f"is_{peer}":

@@ -141,6 +141,50 @@ def parse_cfg(attribute: str) -> Cfg | None:
     return stack[0][1][0]
 
 
+def drop_features(attribute: str, off: Collection[str]) -> str:
+    """Return an attribute without the operands that some features decide, which are off.
+
+    ``#[cfg(all(feature = "cuda", not(feature = "cudnn")))]`` without ``cudnn`` asks for ``cuda``.
+
+    Args:
+        attribute: a condition that the features do not decide as a whole.
+        off: the features.
+    """
+    match = _CFG.match(attribute.strip())
+    if match is None or parse_cfg(attribute) is None:
+        return attribute
+    text, at = match[1], 0
+    stack: list[tuple[str, list[tuple[str, bool | None]]]] = [("all", [])]
+    while at < len(text) and (token := _TOKEN.match(text, at)) is not None:
+        at = token.end()
+        operator, close, _, option = token.groups()
+        if operator:
+            stack.append((operator, []))
+        elif close:
+            name, operands = stack.pop()
+            stack[-1][1].append(_join(name, operands))
+        elif option:
+            feature = _FEATURE.match(option)
+            is_off = feature is not None and feature[1] in off
+            stack[-1][1].append((option, False if is_off else None))
+    left, value = _join(*stack[0])
+    return attribute if value is not None else attribute.replace(text, left, 1)
+
+
+def _join(operator: str, operands: list[tuple[str, bool | None]]) -> tuple[str, bool | None]:
+    """Return the text of an operator over operands, and its value if they decide it."""
+    if operator == "not":
+        text, value = operands[0]
+        return f"not({text})", None if value is None else not value
+    decisive = operator == "any"
+    left = [text for text, value in operands if value is None]
+    if not left or any(value is decisive for _, value in operands):
+        return "", decisive if any(value is decisive for _, value in operands) else not decisive
+    if len(left) == 1:
+        return left[0], None
+    return f"{operator}({', '.join(left)})", None
+
+
 def parse_cfg_attr(text: str) -> tuple[Cfg | None, str]:
     """Parse the condition of ``#[cfg_attr(feature = "cuda", allow(..))]``.
 

@@ -1,14 +1,15 @@
 """The text that a call of `macro_rules!` writes, if that is certain.
 
 Grammar: the Rust reference, "Macros by example". A call that needs a fragment which is not known
-here, such as an item, has no expansion.
+here has no expansion.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.syntax.source_file import COMMENTS, field_text, node_text
+from portkit.syntax.source_file import ATTACHED, COMMENTS, SourceFile, field_text, node_text
+from portkit.syntax.token_items import find_item_end
 from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _ENDS_OF: Final[Mapping[str, frozenset[str]]] = {
     "meta": frozenset({","}),
     "pat": frozenset({*_ENDS, "if", "in"}),
     "pat_param": frozenset({*_ENDS, "if", "in"}),
+    "stmt": frozenset({",", ";", "=>"}),
 }
 _MOST: Final = 1_000
 """The longest list of arguments that is matched, in tokens."""
@@ -219,9 +221,21 @@ def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
         if not fits.get(kind):
             raise _NoMatchError
         return at + 1
+    if kind in ("item", "stmt"):
+        end = find_item_end(given, at)
+        if _is_item(given[at:end]):
+            return end
     if kind not in _EXPRESSIONS | _TYPES | _ENDS_OF.keys():
         raise _UnknownError
     return _find_separator(kind, given, at)
+
+
+def _is_item(tokens: Sequence[Node]) -> bool:
+    """Tell whether some tokens are one item, with its attributes."""
+    root = SourceFile("item.rs", _text(tokens, "item").encode()).tree.root_node
+    last = [node for node in root.named_children if node.type not in ATTACHED]
+    ends = ("_item", "use_declaration", "extern_crate_declaration")
+    return not root.has_error and len(last) == 1 and last[0].type.endswith(ends)
 
 
 def _find_separator(kind: str, given: Sequence[Node], at: int) -> int:
@@ -230,7 +244,7 @@ def _find_separator(kind: str, given: Sequence[Node], at: int) -> int:
     ends = _ENDS_OF.get(kind, _ENDS)
     while at < len(given) and (depth or node_text(given[at]) not in ends):
         text = node_text(given[at])
-        if kind in _EXPRESSIONS and text in ("<", "|", "||"):
+        if (kind in _EXPRESSIONS or kind == "stmt") and text in ("<", "|", "||"):
             raise _UnknownError  # a comma behind it may belong to the expression
         if text == "#" or (kind == "pat_param" and text == "|"):
             raise _NoMatchError
