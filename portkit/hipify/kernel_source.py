@@ -12,11 +12,14 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from portkit.hipify.preprocessor_conditions import find_branches
 from portkit.syntax.cxx_tokens import CLOSING, OPENING, Token, match_brackets, tokenize_cxx
 from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from portkit.hipify.preprocessor_conditions import Branch
 
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _COMMENTS: Final = ("comment", "unterminated")
@@ -77,6 +80,11 @@ class KernelSource(Value, frozen=True, dict=True):
     def uses(self, name: str) -> list[int]:
         """Return the indices of the tokens with a name, in order."""
         return self.names.get(name, [])
+
+    @cached_property
+    def branches(self) -> list[Branch]:
+        """The branches of the preprocessor's conditions, inner ones first."""
+        return list(find_branches(self))
 
     @cached_property
     def includes(self) -> list[int]:

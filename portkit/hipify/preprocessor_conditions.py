@@ -79,15 +79,13 @@ class Branch(NamedTuple):
 
 def find_amd_excluded(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that a HIP compile for AMD skips, in order, none in another."""
-    return _drop_inner_spans((b.start, b.end) for b in find_branches(source) if b.on_amd is False)
+    return _drop_inner_spans((b.start, b.end) for b in source.branches if b.on_amd is False)
 
 
 def find_amd_only(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that CUDA's compiler never reads and AMD's may, likewise."""
     return _drop_inner_spans(
-        (b.start, b.end)
-        for b in find_branches(source)
-        if b.on_cuda is False and b.on_amd is not False
+        (b.start, b.end) for b in source.branches if b.on_cuda is False and b.on_amd is not False
     )
 
 
@@ -95,7 +93,7 @@ def find_cuda_only(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans that stand beside code for AMD and are not for AMD, likewise."""
     return _drop_inner_spans(
         (b.start, b.end)
-        for b in find_branches(source)
+        for b in source.branches
         if b.names_amd() and b.on_cuda is not False and b.on_amd is not True
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.preprocessor_conditions import find_branches
 from portkit.hipify.rules.queries import find_cuda_uses
 from portkit.hipify.rules.rule import Hit, KernelRule
 from portkit.hipify.scopes import read_function_head, resolve_name
@@ -92,7 +91,7 @@ def _read_type(source: KernelSource, index: int) -> str | None:
 
 
 def _find_second_definitions(source: KernelSource) -> Iterator[Hit]:
-    for_older = [(b.start, b.end) for b in find_branches(source) if "__CUDA_ARCH__" in b.names]
+    for_older = [(b.start, b.end) for b in source.branches if "__CUDA_ARCH__" in b.names]
     for name in (*_POINTERS, _NO_PARAMETERS):
         for index in find_cuda_uses(source, name):
             if any(start <= source.tokens[index].start < end for start, end in for_older):

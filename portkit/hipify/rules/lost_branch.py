@@ -9,7 +9,6 @@ from portkit.hipify.preprocessor_conditions import (
     VERSIONS,
     find_amd_excluded,
     find_amd_only,
-    find_branches,
     is_within,
 )
 from portkit.hipify.rules.rule import Hit, KernelRule
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def _find(source: KernelSource) -> Iterator[Hit]:
     chains: dict[int, list[str]] = {}
     requested: dict[int, frozenset[str]] = {}
-    for branch in find_branches(source):
+    for branch in source.branches:
         names = branch.find_cuda_names() - source.undefined
         if not names or branch.names_amd() or branch.on_amd == branch.on_cuda:
             continue
