@@ -120,11 +120,13 @@ def _apply_doubts(ported: PortedTree) -> tuple[Finding, ...]:
 
 def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
     """Return the reasons to look at findings that their messages do not give, by `id`."""
+    written = {*map(id, ported.findings)}
     reasons: dict[int, list[str]] = {}
     for doubt in DOUBTS:
         for each in doubt(ported):
             said = (each.finding.message, *reasons.get(id(each.finding), ()))
-            if not any(each.reason in known for known in said):
+            is_new = not any(each.reason in known for known in said)
+            if is_new and id(each.finding) in written:
                 reasons.setdefault(id(each.finding), []).append(each.reason)
     return reasons
 
