@@ -49,16 +49,7 @@ def path_key(path: Path) -> str:
 
 
 def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there.
-
-    Args:
-        kind: what is kept, one path component.
-        key: what names the content and changes with it, one path component.
-        fill: writes the content into the empty folder that it is given.
-
-    Raises:
-        DiskError: the cache cannot be written.
-    """
+    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there."""
     import tempfile
 
     place = cache_folder() / kind / key
@@ -97,11 +88,7 @@ def cached_names(kind: str) -> tuple[str, ...]:
 
 
 def write_cached(kind: str, key: str, text: str) -> None:
-    """Keep ``text`` under ``kind/key``, in place of what was there.
-
-    Raises:
-        DiskError: the cache cannot be written.
-    """
+    """Keep ``text`` under ``kind/key``, in place of what was there."""
     import tempfile
 
     place = cache_folder() / kind / key
@@ -117,16 +104,7 @@ def write_cached(kind: str, key: str, text: str) -> None:
 
 @contextlib.contextmanager
 def hold_lock(file: Path, busy: str) -> Iterator[None]:
-    """Keep other runs out for as long as the context lasts, by a lock on a file of the cache.
-
-    Args:
-        file: the file, which stays; its folder is made.
-        busy: what is said where another run is in, and what to do.
-
-    Raises:
-        BusyTreeError: another run is in.
-        DiskError: the file cannot be made.
-    """
+    """Keep other runs out for as long as the context lasts, by a lock on a file of the cache."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         held = file.open("w")
@@ -144,10 +122,6 @@ def take_lock(descriptor: int, *, shared: bool = False) -> None:
     """Take a lock on an open file, an exclusive one but where it is to be shared.
 
     It lasts until the file is closed. Windows has no shared ones here.
-
-    Raises:
-        BlockingIOError: another process has it.
-        OSError: the file system has no locks.
     """
     if sys.platform == "win32":
         import msvcrt

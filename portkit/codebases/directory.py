@@ -36,11 +36,7 @@ LARGEST: Final = 1 << 22
 
 
 class Directory(Value, frozen=True):
-    """A directory of data, of which nothing outside is read.
-
-    Attributes:
-        root: where it lies.
-    """
+    """A directory of data, of which nothing outside is read."""
 
     root: Path
 
@@ -48,19 +44,11 @@ class Directory(Value, frozen=True):
         return str(self.root)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file.
-
-        Raises:
-            ProfileError: the name leads out of the directory.
-        """
+        """Whether there is a file."""
         return self._place(name).is_file()
 
     def text(self, name: str) -> str:
-        """Return the text of a file.
-
-        Raises:
-            ProfileError: the name leads out of the directory, or the file cannot be read.
-        """
+        """Return the text of a file."""
         place = self._place(name)
         try:
             return read_regular(place, LARGEST).decode()
@@ -71,11 +59,6 @@ class Directory(Value, frozen=True):
 
     def typed(self, name: str, kind: type[T], error: type[PortkitError] = ProfileError) -> T:
         """Return what a TOML file says.
-
-        Args:
-            name: the file.
-            kind: the type of the whole.
-            error: what is raised where the file is malformed.
 
         Raises:
             ProfileError: the name leads out of the directory, or the file cannot be read.
@@ -91,9 +74,6 @@ class Directory(Value, frozen=True):
         """Return the names of the files directly in a folder, such as ``a.csv``, sorted.
 
         What is a link is left out.
-
-        Raises:
-            ProfileError: the folder's name leads out of the directory.
         """
         place = self._place(folder)
         return (

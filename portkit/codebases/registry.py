@@ -32,11 +32,7 @@ def find_shipped() -> Mapping[str, Directory]:
 
 
 def find_announced() -> Mapping[str, Directory]:
-    """Return the directories that installed packages announce, by name, sorted.
-
-    Raises:
-        ProfileError: what is announced is no codebase's directory, or bears a name that is taken.
-    """
+    """Return the directories that installed packages announce, by name, sorted."""
     from importlib.metadata import entry_points  # it reads every installed package's metadata
 
     taken = set(find_shipped())
@@ -53,20 +49,12 @@ def find_announced() -> Mapping[str, Directory]:
 
 
 def list_codebases() -> tuple[str, ...]:
-    """Return the names of all codebases that can be named, sorted.
-
-    Raises:
-        ProfileError: see ``announced``.
-    """
+    """Return the names of all codebases that can be named, sorted."""
     return tuple(sorted({*find_shipped(), *find_announced()}))
 
 
 def find_codebase(name: str) -> Directory:
-    """Return the directory of a codebase: one of ``names``, or the path of a directory.
-
-    Raises:
-        ProfileError: there is none.
-    """
+    """Return the directory of a codebase: one of ``names``, or the path of a directory."""
     own = find_shipped().get(name)
     if own is not None:
         return own
@@ -82,15 +70,7 @@ def find_codebase(name: str) -> Directory:
 
 
 def find_codebase_in_tree(tree: Path, name: str) -> Directory:
-    """Return the directory that a tree names for itself: it must lie in the tree.
-
-    Args:
-        tree: the root of the tree.
-        name: the directory, relative to it.
-
-    Raises:
-        ProfileError: there is none, or it lies elsewhere.
-    """
+    """Return the directory that a tree names for itself: it must lie in the tree."""
     place = tree / name
     try:
         is_below = place.resolve().is_relative_to(tree.resolve())

@@ -80,13 +80,7 @@ def apply_acceptances(scan: Scan, looked: Mapping[str, Acceptance]) -> Scan:
 def accept_findings(
     scan: Scan, looked: Mapping[str, Acceptance], places: Collection[str]
 ) -> dict[str, Acceptance]:
-    """Return what was looked at when some places are accepted.
-
-    Args:
-        scan: the scan, as ``apply_acceptances`` has left it.
-        looked: what was looked at before.
-        places: the identities of those that are accepted.
-    """
+    """Return what was looked at when some places are accepted."""
     marks = {
         identity: (finding, hash_content(scan, finding))
         for identity, finding in identify_findings(scan.findings)
@@ -113,11 +107,6 @@ def carry_acceptances(
 
     What was accepted before it was written is not asked about again when it stands there, and not
     when the same tree is ported anew. Of a place that is none any more there is nothing to keep.
-
-    Args:
-        before: the scan from which the port was written.
-        after: the scan of what is written.
-        looked: what was looked at before.
     """
     marks = {
         p: hash_content(before, f) for p, f in identify_findings(before.findings) if f.looked_at
@@ -154,12 +143,7 @@ def hash_content(scan: Scan, finding: Finding) -> str:
 
 
 def find_statement_span(source: SourceFile, span: Span) -> Span:
-    """Return the statement, or the branches, that a place is part of; the place where it is none.
-
-    Args:
-        source: its file.
-        span: the place.
-    """
+    """Return the statement or the branches around a place; the place itself if there is none."""
     if not source.path.endswith(".rs"):
         return span
     node = source.tree_around([span.start]).root_node.descendant_for_byte_range(

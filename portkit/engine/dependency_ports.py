@@ -29,13 +29,6 @@ def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProf
     tells it. What has no counterpart there has none here, and a macro or a module that has another
     name there has it where this codebase uses it; a name that is kept there is kept. Operations are
     computed on the host as they are there.
-
-    Args:
-        codebase: the profile, whose ``uses`` names those codebases.
-        vendor: the vendor that is written.
-
-    Raises:
-        ProfileError: it names a codebase that there is no profile for, or itself.
     """
     found: dict[str, PortedDependency] = {}
     unported: dict[str, str] = {}

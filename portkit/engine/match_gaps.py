@@ -36,10 +36,6 @@ def fill_gaps(ported: PortedTree, paths: Sequence[str] | None = None) -> list[Fi
     """Return findings by which each ``match`` takes every value after the port.
 
     A ``match`` of the tree gets a finding of its own. One in the text of a copy is completed there.
-
-    Args:
-        ported: the tree with what is found in it.
-        paths: the files to look into; all of them by default.
     """
     job = ported.job
     found = {id(finding): finding for finding in ported.findings}

@@ -48,11 +48,6 @@ def keep_no_feature_names(
 
     A name is not kept that a file which is ported defines, that is CUDA's own or its bindings', or
     that code takes from what the tree does not define, as ``Device::new_cuda`` does.
-
-    Args:
-        codebase: the profile.
-        vendor: the vendor that is written.
-        workspace: the tree.
     """
     sources = [s for path, s in sorted(workspace.sources.items()) if path.endswith(".rs")]
     items = {s.path: [name.decode() for name in _ITEM.findall(s.data)] for s in sources}
@@ -93,13 +88,7 @@ def _list_known_names(vendor: VendorProfile) -> Iterator[str]:
 def _find_external_names(
     names: Container[str], about: Sequence[SourceFile], defined: Container[str]
 ) -> Iterator[str]:
-    """Yield the names that a path takes from what the tree does not define.
-
-    Args:
-        names: those that are asked about.
-        about: the files that may use them.
-        defined: the crates and the items of the tree.
-    """
+    """Yield the names that a path takes from what the tree does not define."""
     for source in about:
         pairs = set(_paths(source.data, names))
         foreign = _brought_in(source, defined) if pairs else frozenset()

@@ -38,7 +38,6 @@ class Team(Value, frozen=True):
     """The processes of a job, as one of them sees it.
 
     Attributes:
-        first: whether this is the process whose result counts.
         partner: what the other process writes and what it reads; none where there is no other.
         tickets: a pipe that holds each number below ``_TICKETS`` once, for both processes.
     """
@@ -48,12 +47,7 @@ class Team(Value, frozen=True):
     tickets: int = -1
 
     def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
-        """Return the items that are this process's.
-
-        Args:
-            items: all items, the same in both processes.
-            weight: how long an item takes.
-        """
+        """Return the items that are this process's."""
         if self.partner is None:
             return list(items)
         mine: list[Item] = []
@@ -81,14 +75,7 @@ class Team(Value, frozen=True):
             yield from items[number::_TICKETS]
 
     def gather(self, value: Result) -> list[Result]:
-        """Return what each process has for ``value``, the first one's first.
-
-        Args:
-            value: what this process has; picklable, and of any size.
-
-        Raises:
-            PartnerLostError: the other process has failed, for want of memory or by a signal.
-        """
+        """Return what each process has for ``value``, the first one's first."""
         # One reads while the other writes: a pipe holds little.
         if self.first:
             self._send(value)
@@ -98,14 +85,7 @@ class Team(Value, frozen=True):
         return gathered
 
     def collect(self, value: Result) -> list[Result]:
-        """Return what each process has for ``value``; in the second one, its own alone.
-
-        Args:
-            value: what this process has; picklable in the second process.
-
-        Raises:
-            PartnerLostError: the other process has failed, for want of memory or by a signal.
-        """
+        """Return what each process has for ``value``; in the second one, its own alone."""
         if self.first:
             return [value, *self._received()]
         self._send(value)
@@ -135,10 +115,6 @@ def run_in_two_processes(work: Callable[[Team], Result], weight: int) -> Result:
     """Return ``work`` of a team, with a second process where that pays.
 
     A second process that fails costs time and nothing else: the work is done again without one.
-
-    Args:
-        work: what both processes do; the first one's result counts.
-        weight: how much work there is, in bytes of source.
     """
     # Only on Linux, and never beside other threads: a forked interpreter is not safe elsewhere.
     alone = sys.platform != "linux" or threading.active_count() > 1

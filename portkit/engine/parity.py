@@ -54,10 +54,6 @@ class MissingCounterpart(Value, frozen=True, order=True):
     """Something of CUDA's without a counterpart.
 
     Attributes:
-        path: the file.
-        line: from 1.
-        symbol: what CUDA has.
-        wanted: the name that ROCm's would have.
         end: the last line that a counterpart would stand beside, or change.
     """
 

@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> None:
-    """Refuse to write a manifest that names what is left out.
-
-    Args:
-        whole: the scan of the tree, what people except told apart.
-        chosen: the same with the places alone that are to be written.
-        changes: what they come to.
-
-    Raises:
-        PlanError: there is one; with the places.
-    """
+    """Refuse to write a manifest that names what is left out."""
     if found := find_left_out(whole, chosen, changes):
         named = ", ".join(f"the {each.kind} {each.name}" for each in found)
         raise PlanError(

@@ -37,13 +37,7 @@ _SHOWN: Final = 10
 
 
 def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
-    """Return what is chosen of a scan, with an arm that answers with an error where one is needed.
-
-    Args:
-        whole: the scan of the tree, what people except told apart.
-        chosen: the same with the places alone that are to be written.
-        why: why a place is left out that no person has left out.
-    """
+    """Return the chosen findings of a scan, with an arm that returns an error where one is needed."""
     places = {locate_partial_port(f) for f in chosen.findings}
     variants = _variants(whole, places)
     errors = {
@@ -65,11 +59,7 @@ def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
 
 
 def check_variants(whole: Scan, chosen: Scan) -> None:
-    """Refuse to write what names a variant that is left out.
-
-    Raises:
-        PlanError: with the places.
-    """
+    """Refuse to write what names a variant that is left out."""
     found = find_missing_variants(whole, chosen)
     if found:
         raise PlanError(

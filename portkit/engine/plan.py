@@ -25,7 +25,6 @@ class Plan(Value, frozen=True):
     """What one run would do to the tree.
 
     Attributes:
-        changes: sorted by path.
         unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
             before, not as rustfmt could read it, or not as fast as it may take; sorted.
     """
@@ -75,10 +74,6 @@ def format_changes(
 ) -> tuple[dict[str, Change], tuple[str, ...]]:
     """Return changes of which those of Rust files are laid out, and the files that are not.
 
-    Args:
-        scan: of the tree, whose settings rustfmt follows.
-        changes: by path.
-
     Raises:
         PlanError: rustfmt could read a file and could not read what it would become.
         ToolError: rustfmt is missing.
@@ -106,10 +101,6 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
 
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
-
-    Raises:
-        PlanError: what would be written does not parse, though what stands there does.
-        ToolError: rustfmt is missing.
     """
     edition = _edition(scan, change.path)
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:

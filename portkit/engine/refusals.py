@@ -28,11 +28,7 @@ _VARIANT = (
 
 
 def apply_checks(scan: Scan) -> Scan:
-    """Return a scan in which everything that is to be written passes all checks.
-
-    Args:
-        scan: a scan by all rules, with what people have excluded.
-    """
+    """Return a scan in which everything that is to be written passes all checks."""
     ported = scan.ported.with_findings(scan.findings)
     refused: dict[int, Finding] = {}
     reasons: dict[int, str] = {}

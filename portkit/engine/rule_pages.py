@@ -19,9 +19,6 @@ class RulePage(Value, frozen=True):
     """What there is to know about one code.
 
     Attributes:
-        code: ``PKnnn``, or ``PHnnn`` for kernel sources.
-        name: the construct in one or a few words, with ``_``.
-        title: the first sentence.
         text: the rest, in paragraphs; empty where the title says all.
     """
 

@@ -55,9 +55,6 @@ class Scan(Value, frozen=True):
     """What a scan says about a tree.
 
     Attributes:
-        job: the job, with all that was learnt about the tree.
-        findings: sorted by path and position.
-        unaccounted: mentions that no finding accounts for, sorted.
         ported: the tree after the port, as far as it was read to fill the gaps of a ``match``.
     """
 
@@ -115,11 +112,6 @@ def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
 
     What the tree as a whole says, such as its macros and which files are copied, is not learnt
     anew.
-
-    Args:
-        found: a scan by all rules, from which nothing was taken.
-        path: a file that was looked at.
-        data: what it holds now.
     """
     asked = RuleIndex.of(list_rules())
     job = found.job

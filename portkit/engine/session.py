@@ -58,14 +58,7 @@ _ANY: Final = CodebaseFile(name="", crate="", first_version="0.0.0")
 
 
 class ScanSession(Value, frozen=True):
-    """A look at a tree, after which one file can be looked at again.
-
-    Attributes:
-        whole: what the rules have found.
-        said: what ``portkit.toml`` says.
-        seen: what ``portkit.review.toml`` says.
-        scan: what is found, by what people have decided.
-    """
+    """A look at a tree, after which one file can be looked at again."""
 
     whole: Scan
     said: Settings
@@ -73,12 +66,7 @@ class ScanSession(Value, frozen=True):
     scan: Scan
 
     def again(self, path: str, data: bytes) -> ScanSession:
-        """Return the scan with one file as an editor has it; see `portkit.engine.scan.rescan_file`.
-
-        Args:
-            path: a file that was looked at.
-            data: what it holds now.
-        """
+        """Return the session with one file as an editor has it."""
         return _apply_decisions(rescan_file(self.whole, path, data), self.said, self.seen)
 
 
@@ -186,11 +174,7 @@ def open_session(
 
 
 def _read_own_source(workspace: Workspace, name: str) -> SourceFile | None:
-    """Return a file in which people speak to portkit; None where there is none.
-
-    Raises:
-        ConfigError: what stands under its name was not read with the other files of the tree.
-    """
+    """Return a file in which people speak to portkit; None where there is none."""
     source = workspace.sources.get(name)
     if (
         source is None
@@ -217,11 +201,6 @@ def select_codes(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Sca
     """Return a scan with the findings alone whose codes are wanted.
 
     Every rule has run all the same: what a rule accounts for stays accounted for.
-
-    Args:
-        found: the scan.
-        select: prefixes of the codes that are wanted; none for all.
-        skip: prefixes of the codes that are not; they count more.
     """
     kept = tuple(
         f
@@ -312,12 +291,7 @@ def _every_directory() -> Iterator[Directory]:
 
 
 def find_named_profile(directory: Path) -> Directory | None:
-    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does.
-
-    Raises:
-        ProfileError: there is none of that name; with the line.
-        ConfigError: ``portkit.toml`` is malformed.
-    """
+    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does."""
     return _resolve_named_profile(directory, read_settings(directory))
 
 

@@ -6,25 +6,14 @@ from portkit.syntax.value import Value
 
 
 class Inferred(Value, frozen=True):
-    """A value of the profile.
-
-    Attributes:
-        value: the value.
-        evidence: where the tree tells it, as half a sentence.
-    """
+    """A value of the profile."""
 
     value: str
     evidence: str
 
 
 class Question(Value, frozen=True):
-    """What the tree does not tell and a person can, in one line.
-
-    Attributes:
-        key: the identifier that gets a name.
-        proposed: a name that is free.
-        evidence: why it is asked.
-    """
+    """What the tree does not tell and a person can, in one line."""
 
     key: str
     proposed: str
@@ -35,18 +24,9 @@ class Draft(Value, frozen=True):
     """A profile, as far as the tree tells it.
 
     Attributes:
-        name: the codebase.
-        crate: the crate that tells it.
-        first_version: the version of the tree.
-        options: other keys of the file, with their values.
-        uses: the codebases that it is built on.
         bindings: where ``portkit.toml`` has the tree take the HIP bindings from; none where the
             port brings its own, or needs none.
-        words: identifiers that a person names, and their names.
         sources: patterns over CUDA sources whose translations are to lie beside them.
-        derived: what needs no line, since every scan derives it.
-        questions: names that a person may give.
-        left: what else a person has to see to, a sentence each.
     """
 
     name: Inferred

@@ -35,11 +35,7 @@ _TRANSLATED: Final = ".cu"
 
 
 def infer_profile(found: Scan) -> Draft:
-    """Return what a tree tells about its profile.
-
-    Args:
-        found: a scan of the tree without a profile.
-    """
+    """Return what a tree tells about its profile."""
     job = found.job
     crate, why = _find_marker(job)
     name, named_by = _name(job, crate)

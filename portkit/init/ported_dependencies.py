@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 def find_ported_folder(after: Scan, codebase: str) -> str:
     """Return a folder outside the tree that a manifest names, with a ported crate of a codebase.
 
-    Args:
-        after: a scan of the tree with its profile.
-        codebase: a codebase that the profile ``uses``.
-
     Returns:
         The folder, from the root; empty where there is none.
     """
@@ -43,12 +39,7 @@ def find_ported_folder(after: Scan, codebase: str) -> str:
 
 
 def list_missing_dependencies(after: Scan, codebase: str) -> Iterator[str]:
-    """Yield the lines by which a tree takes a codebase from a port beside it, and what makes that.
-
-    Args:
-        after: a scan of the tree with its profile.
-        codebase: a codebase that the profile ``uses``.
-    """
+    """Yield the lines by which a tree takes a codebase from a port beside it."""
     workspace, ported = after.job.workspace, after.job.codebase.ported
     directory, place = find_codebase(codebase), f"../{codebase}"
     found = (

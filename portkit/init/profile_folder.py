@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 def check_new(root: Path, folder: str, codebase: CodebaseProfile | None = None) -> None:
     """Refuse a tree that has a profile already, and a folder that cannot be a new one.
 
-    Args:
-        root: the root of the tree.
-        folder: the profile's folder.
-        codebase: what a scan of the tree found, if there was one.
-
     Raises:
         ProfileError: the tree has a profile, or the folder stands or leads out of the tree.
         ConfigError: ``portkit.toml`` is malformed.
@@ -53,12 +48,7 @@ def check_new(root: Path, folder: str, codebase: CodebaseProfile | None = None) 
 
 
 def build_changes(root: Path, folder: str, draft: Draft) -> list[Change]:
-    """Return the files that a draft makes: the profile, and the line that names it.
-
-    Raises:
-        ProfileError: the tree has names that no profile can hold.
-        ConfigError: ``portkit.toml`` cannot be read.
-    """
+    """Return the files that a draft makes: the profile, and the line that names it."""
     made = format_profile(draft)
     decode_toml(made, f"{folder}/{MAIN}, which `portkit init` makes of {root},", CodebaseFile)
     place = root / NAME

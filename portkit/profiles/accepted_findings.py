@@ -63,13 +63,7 @@ class AcceptanceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Acceptance(Value, frozen=True):
-    """That a place was looked at.
-
-    Attributes:
-        at: the file and the item.
-        content: the hashes of what was accepted.
-        line: where the file says so; 0 before it does.
-    """
+    """That a place was looked at."""
 
     at: str
     content: tuple[str, ...]
@@ -81,9 +75,6 @@ def read_own_file(file: Path) -> bytes | None:
 
     What stands under its name and is no file of the tree would be passed over by a scan, and what
     it says with it.
-
-    Raises:
-        ConfigError: it is no plain file, or cannot be read.
     """
     try:
         return read_if_present(file, LARGEST)
@@ -94,11 +85,7 @@ def read_own_file(file: Path) -> bytes | None:
 
 
 def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
-    """Return what a file says, by the identities of the places; nothing where there is no file.
-
-    Raises:
-        ConfigError: the file is malformed.
-    """
+    """Return what a file says, by the identities of the places; nothing where there is no file."""
     if source is None:
         return {}
     said = decode_toml(source.data, NAME, AcceptanceFile, ConfigError)
@@ -110,11 +97,7 @@ def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
 
 
 def read_acceptances(directory: Path) -> tuple[bytes | None, Mapping[str, Acceptance]]:
-    """Return the file of the tree at a path, none where there is none, and what it says.
-
-    Raises:
-        ConfigError: the file is malformed, or cannot be read.
-    """
+    """Return the file of the tree at a path, none where there is none, and what it says."""
     from portkit.syntax.source_file import SourceFile
 
     data = read_own_file(directory / NAME)

@@ -24,11 +24,7 @@ SUBJECT: Final = 72
 
 
 class DefectPatch(TokenPatch, frozen=True, kw_only=True, tag=False):
-    """Tokens of the source vendor's side that a repair writes in another way, and no copy has.
-
-    Attributes:
-        count: how often they stand in each item; 0 for any number.
-    """
+    """Tokens of the source vendor's side that a repair writes in another way, and no copy has."""
 
     count: Annotated[
         int, Meta(ge=0, description="How often they stand in each item; 0 for any number.")
@@ -42,16 +38,7 @@ class DefectPatch(TokenPatch, frozen=True, kw_only=True, tag=False):
 
 
 class Defect(Entry, frozen=True, kw_only=True):
-    """A defect of the codebase.
-
-    Attributes:
-        page: the name of its page, which says what is wrong, shows it by a test and says how it is
-            mended.
-        subject: what its repair does, as the first line of a commit's message.
-        crate: the package that has the test; the codebase's own by default.
-        without: why there is no repair.
-        change: what the repair changes besides what the patches for copies say.
-    """
+    """A defect of the codebase."""
 
     page: Annotated[Page, Meta(description="The page about it, without its ending.")]
     subject: Annotated[
@@ -77,11 +64,7 @@ class DefectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def load_defects(directory: Directory) -> tuple[Defect, ...]:
-    """Return the defects of a codebase; none where its directory says nothing of any.
-
-    Raises:
-        ProfileError: the file is malformed, or names a page twice.
-    """
+    """Return the defects of a codebase; none where its directory says nothing of any."""
     if not directory.has(FILE):
         return ()
     found = directory.typed(FILE, DefectFile).defect

@@ -83,14 +83,7 @@ def parse_release(version: str) -> tuple[int, ...]:
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """One entry of a profile.
-
-    Attributes:
-        since: the first version of the codebase in which it has something to do; empty for any.
-        until: the first version in which it has nothing to do any more; empty for none.
-        published: whether every published version has what it names; what the repository alone has
-            may be missing from a tree.
-    """
+    """One entry of a profile."""
 
     since: Annotated[
         Version, Meta(description="The first version in which the entry has something to do.")
@@ -120,12 +113,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
 
 class Keep(Entry, frozen=True, kw_only=True):
-    """Files that are left alone on purpose.
-
-    Attributes:
-        path: a pattern over paths relative to the root.
-        reason: why, for the reader of the report.
-    """
+    """Files that are left alone on purpose."""
 
     path: Paths
     reason: Reason
@@ -136,11 +124,6 @@ class NoFeatureFiles(Entry, frozen=True, kw_only=True):
 
     They launch kernels of the codebase's own that are not ported, say. There the written vendor
     takes the path of a build without the source's feature; its devices are told apart all the same.
-
-    Attributes:
-        path: a pattern over paths relative to the root.
-        reason: why, for the reader of the report.
-        besides: patterns over those of these files that are ported as any other.
     """
 
     path: Paths
@@ -158,15 +141,7 @@ class NoFeatureFiles(Entry, frozen=True, kw_only=True):
 
 
 class Condition(Entry, frozen=True, kw_only=True):
-    """A decision about conditions on the device.
-
-    Attributes:
-        when: a regular expression, as RE2 has them, that is looked for in the whole construct.
-        path: a pattern over paths; empty for any.
-        verdict: ``widen`` or ``keep``; of a condition on a peer, ``peer``, which keeps it, or
-            ``join``.
-        reason: why, for the reader of the report.
-    """
+    """A decision about conditions on the device."""
 
     when: Annotated[
         str,
@@ -206,12 +181,7 @@ class Condition(Entry, frozen=True, kw_only=True):
 
 
 class PatchEntry(Entry, frozen=True, kw_only=True):
-    """What every patch says.
-
-    Attributes:
-        path: a pattern over paths relative to the root.
-        reason: why, for the reader of the report.
-    """
+    """What every patch says."""
 
     path: Paths
     reason: Reason
@@ -227,16 +197,7 @@ class PatchEntry(Entry, frozen=True, kw_only=True):
 
 
 class ItemOverride(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
-    """An item whose copy is a template, since the two platforms' libraries differ.
-
-    Attributes:
-        path: a pattern over the CUDA side's file.
-        symbol: the item, such as ``CudaDevice::compile``.
-        template: what stands there in the copy.
-        reason: what differs between the two platforms.
-        fingerprints: for each upstream version that the template was written against, the hash of
-            the CUDA item.
-    """
+    """An item whose copy is a template, since the two platforms' libraries differ."""
 
     symbol: Symbol
     template: Template
@@ -250,18 +211,7 @@ class ItemOverride(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag=
 
 
 class TokenPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code"):
-    """Tokens of the CUDA side for which the copy has something else.
-
-    Attributes:
-        path: a pattern over the CUDA side's file.
-        symbol: a pattern over its items; empty for the file as a whole.
-        match: the tokens as they stand on the CUDA side (`portkit.syntax.token_patterns`).
-        write: what stands there in the copy, at most a line; ``$name`` for what was captured,
-            ``$all`` for all of the place.
-        template: the same as a file, for what is longer.
-        count: how often the tokens stand in each item.
-        reason: why, for the reader of the report.
-    """
+    """Tokens of the CUDA side for which the copy has something else."""
 
     place: ClassVar[tuple[str, ...]] = ("symbol", "match")
 
@@ -300,9 +250,6 @@ class CopyRepair(TokenPatch, frozen=True, kw_only=True, tag="PK107"):
     Attributes:
         write: in the words of the CUDA side, as ``template`` is: the copy has it under the name
             table.
-        source: what stands on the CUDA side once it is repaired (`portkit.repairs`), where that is
-            not what the copy has.
-        page: the page about the defect, without its ending.
     """
 
     source: Annotated[
@@ -324,15 +271,7 @@ class CopyPatch(TokenPatch, frozen=True, kw_only=True, tag="PK108"):
 
 
 class Section(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
-    """A section of a page of documentation.
-
-    Attributes:
-        path: the page, relative to the root.
-        before: the heading that it is set before.
-        heading: its own heading.
-        template: the section.
-        reason: why, for the reader of the report.
-    """
+    """A section of a page of documentation."""
 
     place: ClassVar[tuple[str, ...]] = ("before",)
 
@@ -342,18 +281,7 @@ class Section(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK10
 
 
 class Guard(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
-    """A statement at the beginning of a function that is not ported.
-
-    Attributes:
-        path: a pattern over paths.
-        symbol: the function.
-        template: the statement.
-        lacking: what stands in the statement for a parameter that the function lacks in some
-            versions, by its name.
-        calls: items that the statement calls, which are written behind the function; none by
-            default.
-        reason: why, for the reader of the report.
-    """
+    """A statement at the beginning of a function that is not ported."""
 
     symbol: Symbol
     template: Template
@@ -367,28 +295,14 @@ class Guard(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK106"
 
 
 class ExtraArms(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
-    """Arms of a ``match`` that no arm of the source vendor gives.
-
-    Attributes:
-        path: a pattern over paths.
-        symbol: the function that holds the match.
-        template: the arms.
-        reason: why, for the reader of the report.
-    """
+    """Arms of a ``match`` that no arm of the source vendor gives."""
 
     symbol: Symbol
     template: Template
 
 
 class ProsePatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
-    """A change to a comment or a message of the tree.
-
-    Attributes:
-        find: the exact text.
-        write: what stands there afterwards.
-        path: a pattern over paths; any by default.
-        reason: why, for the reader of the report.
-    """
+    """A change to a comment or a message of the tree."""
 
     place: ClassVar[tuple[str, ...]] = ("find",)
 
@@ -402,10 +316,6 @@ class TextPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK
 
     Attributes:
         path: a pattern over paths; files that are kept are looked at too.
-        find: the exact text, wherever it stands in a file.
-        write: what stands there afterwards, ``$all`` for the text itself, and
-            ``$version`` for the version of the workspace.
-        reason: why, for the reader of the report.
     """
 
     place: ClassVar[tuple[str, ...]] = ("find",)
@@ -425,13 +335,7 @@ Patch = ItemOverride | Section | Guard | CopyRepair | CopyPatch | TextPatch | Ex
 
 
 class FeatureConflict(Entry, frozen=True, kw_only=True):
-    """Items under the source vendor's feature that cannot stand beside their copies.
-
-    Attributes:
-        path: a pattern over paths.
-        symbol: a pattern over the items, and over what holds them.
-        reason: why, for the reader of the report.
-    """
+    """Items under the source vendor's feature that cannot stand beside their copies."""
 
     path: Paths
     symbol: Symbol
@@ -449,7 +353,6 @@ class KernelsCrate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The crate of kernels.
 
     Attributes:
-        source: the crate with the CUDA kernels.
         name: the crate that the port writes; empty for one made from the codebase's name.
         form: whether it has translations of the CUDA sources, or has those compiled as they stand.
     """
@@ -465,7 +368,6 @@ class HipSources(Entry, frozen=True, kw_only=True):
     Attributes:
         source: the CUDA source that says that the folder is there, or a pattern over such sources,
             whose folder is what stands before the first ``*``, up to a ``/``.
-        reason: what the translations are for.
         prelude: where the prelude's headers are: beside the translations, or in the crate of
             kernels, whose ``src`` the build names to the compiler.
     """
@@ -491,43 +393,25 @@ class HipSources(Entry, frozen=True, kw_only=True):
 
 
 class Renamed(Entry, frozen=True, kw_only=True):
-    """An identifier of the codebase's own that not every version has.
-
-    Attributes:
-        to: what it becomes.
-    """
+    """An identifier of the codebase's own that not every version has."""
 
     to: Text
 
 
 class Unported(Entry, frozen=True, kw_only=True):
-    """A feature without a counterpart, or a name that is kept, that not every version has.
-
-    Attributes:
-        reason: why, for the reader of the report.
-    """
+    """A feature without a counterpart, or a name that is kept, that not every version has."""
 
     reason: Reason
 
 
 class Added(Entry, frozen=True, kw_only=True):
-    """A file to add that not every version has a place for.
-
-    Attributes:
-        template: what it is made from.
-    """
+    """A file to add that not every version has a place for."""
 
     template: Template
 
 
 class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether a file of the tree holds a text: templates name it as ``facts.NAME``.
-
-    Attributes:
-        path: the file, relative to the root.
-        holds: the text; empty for a file that only has to exist.
-        missing: the answer where there is no such file.
-    """
+    """Whether a file of the tree holds a text: templates name it as ``facts.NAME``."""
 
     path: Annotated[Text, Meta(description="A file of the tree, relative to the root.")]
     holds: Annotated[str, Meta(description="A text; empty for a file that has to exist.")] = ""
@@ -544,13 +428,6 @@ class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an operation of a user's is computed on the host.
 
     Its method is called as a device's is, by the host's name, and so is the host's storage.
-
-    Attributes:
-        name: what the host is called in the names of methods.
-        storage: the type of what an operation is given there.
-        download: the method of a device's storage that copies it to the host.
-        upload: the method of a device that copies a storage of the host's to it.
-        traits: what has these methods, as a path within the crate that has the storage.
     """
 
     name: Annotated[
@@ -573,12 +450,7 @@ class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Names of the codebase's own.
-
-    Attributes:
-        words: identifiers, and what they become.
-        kept: identifiers that name the source's platform and stay as they are, with the reason.
-    """
+    """Names of the codebase's own."""
 
     words: Annotated[
         dict[str, Text | Renamed],

@@ -22,16 +22,7 @@ _SLASHES: Final = (".rs", *CUDA_CODE)
 
 
 def check_excludable(code: str, place: str, message: str) -> None:
-    """Refuse to exclude a finding that is about what portkit itself reads.
-
-    Args:
-        code: of the place.
-        place: its identity.
-        message: what it says.
-
-    Raises:
-        ConfigError: it cannot be excluded.
-    """
+    """Refuse to exclude a finding that is about what portkit itself reads."""
     if code.startswith(_PORTKIT):
         raise ConfigError(
             f"{place} is about portkit's own settings, so it cannot be excluded; fix what it names:"
@@ -40,16 +31,7 @@ def check_excludable(code: str, place: str, message: str) -> None:
 
 
 def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> None:
-    """Refuse an exclusion that would take back what a person has accepted.
-
-    Args:
-        code: what is excluded.
-        position: the finding to exclude, ``FILE:LINE``.
-        accepted: what was accepted of that code in its item, for the reader.
-
-    Raises:
-        ConfigError: there is some.
-    """
+    """Refuse an exclusion that would take back what a person has accepted."""
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(
@@ -60,18 +42,7 @@ def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> 
 
 
 def append_exclusion(before: bytes, code: str, path: str, symbol: str, reason: str) -> bytes:
-    """Return ``portkit.toml`` with one more exclusion at its end; all else stays as it is.
-
-    Args:
-        before: the file; empty where there is none.
-        code: what is excluded.
-        path: in which file.
-        symbol: in which item.
-        reason: why.
-
-    Raises:
-        ConfigError: ``exclude`` is a list there, to which a table cannot be added.
-    """
+    """Return ``portkit.toml`` with one more exclusion at its end; all else stays as it is."""
     end = b"\r\n" if b"\r\n" in before else b"\n"
     lines = [
         "[[exclude]]",

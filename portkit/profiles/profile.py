@@ -56,11 +56,8 @@ class Facade(Value, frozen=True):
     """The crate that has cudarc's shape under HIP's names.
 
     Attributes:
-        name: what the tree calls it.
-        package: what it is called where it is published.
         source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
             ``git``, ``version``, ...); empty where it holds a copy.
-        features: what the tree needs of it, where it is no copy.
         older: by version of the source's bindings, the module with the shape that they had before.
         shape: that of those modules which the tree's code is written against; empty for none.
         unused: modules for libraries that the tree asks for nowhere.
@@ -115,7 +112,6 @@ class Generator(Value, frozen=True):
     """The crate that writes HIP sources at run time, from the kernels of a compiler.
 
     Attributes:
-        name: the crate's name.
         source: the crate that writes CUDA sources, whose place it takes.
         oldest: the first version of that crate whose kernels it reads.
     """
@@ -134,28 +130,13 @@ class VendorProfile(Value, frozen=True):
     """What CUDA's names become on one vendor's platform.
 
     Attributes:
-        name: the vendor backend that is written.
-        source: the vendor backend that is read.
-        variant: the name of its enum variants.
-        peers: other vendor backends that codebases hold.
-        vocabulary: the words of the source's platform.
-        peer_vocabulary: the words of the peers' platforms.
-        own_vocabulary: the words of the vendor's own platform.
-        source_maker: who makes the GPUs of the source's platform.
-        names: how to rename.
-        bindings: the crate whose place the facade takes.
         older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
-        unported: features without a counterpart, with the reason.
         libraries: features for a library, and those for its counterpart.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
         methods: methods of the source's bindings that the written crate has not, and why.
         frameworks: modules of Python that the vendor has under the source's names, and why.
-        facade: the bindings crate that the port writes.
-        generator: the crate of generated kernels that the port writes.
-        feature: the Cargo feature of what is written.
-        source_feature: the Cargo feature of what is read.
         spellings: other features that turn that one on and are named alike, as `cuda` does where
             the backend stands under `_cuda`.
         unsettled: bindings that a codebase below hands out, and why nothing tells their shape.
@@ -196,9 +177,6 @@ class PortedDependency(Value, frozen=True):
     """A crate from elsewhere that a port has given a feature.
 
     Attributes:
-        codebase: the name of the codebase that it is of.
-        source_feature: what the source's feature is called there.
-        feature: what the written one is called there.
         libraries: features for a library, and those for its counterpart.
         bindings: the crate of bindings that the port has, where the crate hands them out.
         source_bindings: the version of the source's bindings that it asks for, by the version of
@@ -222,35 +200,19 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     """What is particular to one codebase.
 
     Attributes:
-        name: the codebase.
         crate: the crate whose presence says that a workspace is this codebase.
-        first_version: the first version that can be ported.
         error_without_feature: the variant of its error that says that the vendor's feature is off.
-        words: its own identifiers.
-        dependencies: its own crates and their counterparts.
-        keep: files that are left alone.
         plain: files in which what stands under the source's feature has no counterpart.
         conditions: decisions about conditions, the first that applies counts.
-        patches: changes to single places.
-        kernels: its kernels, where it has any.
-        hip_sources: folders of other kernels.
-        exclusives: items that cannot stand beside their copies.
-        kept_names: identifiers that stay as they are, with the reason.
-        bindings: the crate of bindings that the port writes.
         feature: the Cargo feature that the port writes; empty for the vendor's name.
-        source_feature: the Cargo feature of the source; empty for its name.
         source_bindings: the version of the source's bindings that its crates ask for, by the
             version of its own from which on; empty where they hand none out.
         generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
-        templates: files to add: path in the tree to template.
         facts: whether files of the tree hold texts, for the templates.
         unported: its own features without a counterpart, with the reason.
         directory: where the rest of what is particular to it lies, if anywhere.
         versions: its names, its unported features and its files as the file has them.
-        said_dependencies: the crates that the file names.
-        uses: the codebases that it is built on, by name.
-        ported: the crates of those that their ports give a feature.
         support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
             dependencies; empty where the crate of kernels holds a copy.
         ci: whether the port has the workflows that the profile lists; none where that is so in a
@@ -415,23 +377,14 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
 
 
 def load_codebase(directory: Directory) -> CodebaseProfile:
-    """Load the profile in the directory of a codebase.
-
-    Raises:
-        ProfileError: there is none, or it is malformed.
-    """
+    """Load the profile in the directory of a codebase."""
     said = directory.typed(MAIN, CodebaseFile)
     _check_templates(said, directory)
     return decode_codebase(said, directory)
 
 
 def decode_codebase(said: CodebaseFile, directory: Directory | None = None) -> CodebaseProfile:
-    """Return the codebase profile that a file holds.
-
-    Args:
-        said: the file.
-        directory: where the rest of what is particular to the codebase lies.
-    """
+    """Return the codebase profile that a file holds."""
     kernels = said.kernels
     words = {k: w if isinstance(w, str) else w.to for k, w in said.names.words.items()}
     dependencies = dict(said.dependencies)
@@ -482,15 +435,7 @@ def _reasons(said: Mapping[str, str | Unported]) -> dict[str, str]:
 
 
 def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) -> CodebaseProfile:
-    """Return the codebase profile that a parsed TOML file holds.
-
-    Args:
-        data: the file.
-        directory: where the rest of what is particular to the codebase lies.
-
-    Raises:
-        msgspec.ValidationError: it is malformed.
-    """
+    """Return the codebase profile that a parsed TOML file holds."""
     return decode_codebase(convert(data, CodebaseFile), directory)
 
 
@@ -502,11 +447,7 @@ def _is_there(directory: Directory, template: str, key: Key) -> bool:
 
 
 def _check_templates(said: CodebaseFile, directory: Directory) -> None:
-    """Refuse a profile that names a template which is not there.
-
-    Raises:
-        ProfileError: with the line and the nearest name.
-    """
+    """Refuse a profile that names a template which is not there."""
     named: list[tuple[Key, str]] = [
         (("patch", number, "template"), patch.template)
         for number, patch in enumerate(said.patch)

@@ -172,11 +172,7 @@ class Exclusion(Value, frozen=True):
     """Findings that a user excludes from the port.
 
     Attributes:
-        codes: beginnings of codes; empty for any.
         paths: patterns over paths relative to the root; empty for any.
-        reason: why, for the reader of the report.
-        line: where ``portkit.toml`` says so.
-        symbols: the items that the places are in; empty for any.
     """
 
     codes: tuple[str, ...]
@@ -199,19 +195,9 @@ class Settings(Value, frozen=True):
 
     Attributes:
         profile: the codebase profile: a name that portkit knows, or a file relative to the root.
-        gating: ``dummy`` or ``cfg``.
         archs: the architectures that kernels are compiled for, such as ``gfx1100``.
-        skips: findings that are excluded.
         decisions: about conditions on the device; they count before the profile's.
-        profile_line: the line that names the profile.
-        decision_lines: the lines of the decisions.
         bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
-        bindings_line: the line that says so.
-        build: the same of the crate that compiles kernels.
-        build_line: the line that says so.
-        kernels: ``translated`` or ``shared``.
-        kernels_line: the line that says so.
-        ci: whether the port has a workflow.
     """
 
     profile: str = ""
@@ -231,24 +217,14 @@ class Settings(Value, frozen=True):
 
 
 def is_decision_change(path: str, before: bytes, after: bytes) -> bool:
-    """Whether a change is a user's word to portkit: a file of theirs, or comments that keep places.
-
-    Args:
-        path: the file, below the root of the workspace.
-        before: what it held; empty where there was none.
-        after: what it holds.
-    """
+    """Whether a change is a decision of the user: a settings file, or comments that exclude."""
     if path in (NAME, accepted_findings.NAME):
         return True
     return bool(before) and strip_exclusion_comments(before) == strip_exclusion_comments(after)
 
 
 def parse_settings(source: SourceFile | None) -> Settings:
-    """Return the settings in a file, or those that say nothing where there is no file.
-
-    Raises:
-        ConfigError: the file is malformed.
-    """
+    """Return the settings in a file, or those that say nothing where there is no file."""
     if source is None:
         return Settings()
     said = decode_toml(source.data, NAME, ConfigFile, ConfigError)
@@ -288,11 +264,7 @@ def _excluded(said: ConfigFile, lines: KeyLines) -> tuple[Exclusion, ...]:
 
 
 def read_settings(directory: Path) -> Settings:
-    """Return the settings of the tree at a path.
-
-    Raises:
-        ConfigError: the file is malformed, or cannot be read.
-    """
+    """Return the settings of the tree at a path."""
     from portkit.syntax.source_file import SourceFile
 
     data = accepted_findings.read_own_file(directory / NAME)

@@ -20,13 +20,7 @@ FILE: Final = "proven.toml"
 
 
 class TestedVersions(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a port was proven on.
-
-    Attributes:
-        versions: the published versions, each with every gating and feature, in their order.
-        commits: how many commits between and after them.
-        newest: the day of the newest of these commits, as ``2026-08-14``; empty for none.
-    """
+    """What a port was proven on."""
 
     versions: Annotated[
         tuple[str, ...], Meta(description="The published versions, in their order.")
@@ -54,14 +48,7 @@ class TestedVersions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_tested_versions(directory: Directory) -> TestedVersions | None:
-    """Return what a codebase's port was proven on; none where nothing is written down.
-
-    Args:
-        directory: the codebase's.
-
-    Raises:
-        ProfileError: the file is malformed.
-    """
+    """Return what a codebase's port was proven on; none where nothing is written down."""
     return directory.typed(FILE, TestedVersions) if directory.has(FILE) else None
 
 
@@ -78,15 +65,7 @@ def format_tested_versions(proven: TestedVersions) -> str:
 
 
 def warn_if_untested(codebase: CodebaseProfile, version: str) -> str:
-    """Return a sentence where a version lies outside what the port was proven on, else nothing.
-
-    Args:
-        codebase: the codebase's profile.
-        version: of the tree that is looked at; may be empty.
-
-    Raises:
-        ProfileError: what is written down of it is malformed.
-    """
+    """Return a sentence where a version lies outside what the port was proven on, else nothing."""
     proven = load_tested_versions(codebase.directory) if codebase.directory else None
     if proven is None or not proven.versions or proven.holds(version):
         return ""

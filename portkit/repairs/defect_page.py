@@ -35,11 +35,7 @@ class DefectPage(Value, frozen=True):
     """A page about a defect.
 
     Attributes:
-        title: what is wrong, in a sentence.
-        table: the rows at its head, such as ``runs on``.
-        what: what is wrong, in paragraphs.
         test: a file of tests in Rust that show it; empty where there is none.
-        fix: how it is mended, in paragraphs.
         steady: whether the test fails every time; a page says where there is none that does.
     """
 
@@ -57,16 +53,7 @@ class DefectPage(Value, frozen=True):
 
 
 def read_page(directory: Directory, name: str) -> DefectPage:
-    """Return a page.
-
-    Args:
-        directory: the codebase's.
-        name: the page, without its ending.
-
-    Raises:
-        ProfileError: there is none, or it lacks a part.
-        InstallationError: portkit's own pages are not there.
-    """
+    """Return a page."""
     file = f"{FOLDER}/{name}.md"
     if directory.has(file):
         text = directory.text(file)

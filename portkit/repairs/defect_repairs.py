@@ -56,14 +56,7 @@ class Repair(Value, frozen=True):
     """A defect and its repair in a tree.
 
     Attributes:
-        defect: as the codebase declares it.
-        page: what is said about it.
-        codes: the codes of the patches that it comes from, sorted.
-        state: what is with it.
-        why: the reason, where it is not to be written.
         changes: against the repairs before, sorted by path; the test among them.
-        test: the file of the test; none where there is no test.
-        reasons: why its places are changed, each once.
     """
 
     defect: Defect

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 class DefectTest(Value, frozen=True):
-    """A file of tests.
-
-    Attributes:
-        path: relative to the workspace root.
-        text: its text.
-        command: what runs it in the workspace.
-    """
+    """A file of tests."""
 
     path: str
     text: str
@@ -34,12 +28,6 @@ def build_defect_test(scan: Scan, page: DefectPage, crate: Crate, name: str) -> 
 
     It asks for the source vendor's feature where it needs such a GPU, and calls crates by the names
     that the package has for them.
-
-    Args:
-        scan: of the tree.
-        page: the defect's.
-        crate: the package that has the test.
-        name: the defect's.
     """
     if not page.test:
         return None

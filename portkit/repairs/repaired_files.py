@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 
 class RepairedFile(Value, frozen=True):
-    """What became of a file by one declaration.
-
-    Attributes:
-        path: the file.
-        data: what it holds now.
-        places: how often the declaration was found.
-        fits: whether that is as often as it says.
-    """
+    """What became of a file by one declaration."""
 
     path: str
     data: bytes

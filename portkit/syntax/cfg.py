@@ -40,13 +40,7 @@ _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
 class Cfg(Value, frozen=True):
-    """A condition: an option, or an operator over conditions.
-
-    Attributes:
-        operator: ``all``, ``any``, ``not``, or empty for an option.
-        operands: the operands; empty for an option.
-        feature: the feature that an option asks for, or empty.
-    """
+    """A condition: an option, or an operator over conditions."""
 
     operator: str
     operands: tuple[Cfg, ...] = ()
@@ -164,13 +158,7 @@ def parse_cfg_macro(call: str) -> Cfg | None:
 
 
 def widen_condition(text: str, feature: str, other: str) -> str:
-    """Return a condition that takes ``other`` wherever it asked for ``feature`` alone.
-
-    Args:
-        text: an attribute or a ``cfg!``, whole.
-        feature: the feature that is named.
-        other: the feature that joins it.
-    """
+    """Return a condition that takes ``other`` wherever it asked for ``feature`` alone."""
     out: list[str] = []
     operators, at = [""], 0
     for part in _PART.finditer(text):

@@ -53,8 +53,6 @@ class Token(NamedTuple):
         kind: ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``;
             ``comment``; ``unterminated``, where a block comment starts that never ends.
         text: as written; of a directive the ``#`` and its word, without blanks.
-        start: offset of its first character.
-        end: offset after its last character.
     """
 
     kind: str

@@ -28,8 +28,6 @@ class Constructor(Value, frozen=True):
 
     Attributes:
         family: the constructors that exclude each other, such as those of one enum.
-        name: the constructor.
-        args: the patterns of its fields, all of them.
     """
 
     family: str
@@ -51,16 +49,7 @@ Families = dict[str, dict[str, int]]
 
 
 def find_missing(arms: Sequence[Pattern], families: Families) -> list[Pattern]:
-    """Return patterns for the values that no arm takes; none where the arms are exhaustive.
-
-    Args:
-        arms: the patterns of the arms without a guard.
-        families: the families that are closed.
-
-    Raises:
-        UnsupportedPatternError: constructors of two families stand in one column, or there are too
-            many cases.
-    """
+    """Return patterns for the values that no arm takes; none where the arms are exhaustive."""
     found = _Search(families).missing([(arm,) for arm in arms], 1)
     return [row[0] for row in found]
 

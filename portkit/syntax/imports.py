@@ -57,10 +57,6 @@ def import_unnamed(text: str, names: Container[str]) -> str:
 
     Of a trait, that leaves the methods (the Rust reference, chapter "Use declarations", "Underscore
     imports").
-
-    Args:
-        text: the import, its attributes included.
-        names: the names.
     """
     data = text.encode()
     uses = SourceFile("copy.rs", data).tree.root_node.children

@@ -47,8 +47,6 @@ class Item(Value, frozen=True):
 
     Attributes:
         symbol: its name with those of the items around it, such as ``Device::location``.
-        node: the item.
-        attributes: the attributes and doc comments before it.
     """
 
     symbol: str

@@ -55,9 +55,5 @@ EVALUATING: Final = frozenset({MacroUse.CHECK, MacroUse.PRINT, MacroUse.REPORT, 
 
 
 def find_use(name: str) -> MacroUse | None:
-    """Return the use that a macro makes of its arguments; None for an unknown macro.
-
-    Args:
-        name: without its path.
-    """
+    """Return the use that a macro makes of its arguments; None for an unknown macro."""
     return _USES.get(name)

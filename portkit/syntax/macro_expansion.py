@@ -36,8 +36,6 @@ class Repeated(Value, frozen=True):
     """The tokens of a call that a repetition of its rule matches at one time.
 
     Attributes:
-        start: the first byte.
-        end: the byte behind the last one.
         separator: the token that the rule requires before the next time; empty without one.
     """
 
@@ -50,8 +48,6 @@ class _Match(Value, frozen=True):
     """A rule that matches a call.
 
     Attributes:
-        right: the tree that the rule writes.
-        bindings: the text of each parameter.
         repeated: the tokens of each repetition, and of nested ones before the outer one.
     """
 
@@ -69,12 +65,7 @@ class _UnknownError(Exception):
 
 
 def expand_macro(definition: Node, call: Node) -> str | None:
-    """Return the text that a call of a macro writes; None if that is not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Return the text that a call of a macro writes; None if that is not certain."""
     try:
         match = _find_match(definition, call)
         return _write(match.right, match.bindings)[1:-1] if match is not None else None
@@ -83,12 +74,7 @@ def expand_macro(definition: Node, call: Node) -> str | None:
 
 
 def matches_macro(definition: Node, call: Node) -> bool | None:
-    """Tell whether a rule of a macro matches a call; None if that is not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Tell whether a rule of a macro matches a call; None if that is not certain."""
     try:
         return _find_match(definition, call) is not None
     except _UnknownError:
@@ -96,12 +82,7 @@ def matches_macro(definition: Node, call: Node) -> bool | None:
 
 
 def find_repeated(definition: Node, call: Node) -> tuple[Repeated, ...]:
-    """Return the tokens of a call that repetitions of its rule match; none if not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Return the tokens of a call that repetitions of its rule match; none if not certain."""
     try:
         match = _find_match(definition, call)
     except _UnknownError:

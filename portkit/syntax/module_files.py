@@ -52,9 +52,6 @@ def find_module_files(item: Node, path: str, *, is_owner: bool | None = None) ->
 def read_path(item: Node) -> str | None:
     """Return what the ``path`` attribute of a module says, or an empty string if it has none.
 
-    Args:
-        item: the module.
-
     Returns:
         None if only some builds have the attribute, or it cannot be read.
     """

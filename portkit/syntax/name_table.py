@@ -88,7 +88,6 @@ class NameTable(Value, frozen=True, dict=True):
     """How to rename.
 
     Attributes:
-        words: whole identifiers, the exceptions to ``parts``.
         parts: pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order;
             each is ``(from, to)``.
         prose: whole words of comments and messages; part of a path, a word is an identifier, and so

@@ -49,10 +49,6 @@ def find_mixed_or_patterns(pattern: Node, named: Callable[[str], bool]) -> list[
 
     There are none where the rest of the pattern is named too: then the pattern is about such
     values alone.
-
-    Args:
-        pattern: the pattern.
-        named: whether the text of a pattern names a value that is looked for.
     """
     found: list[list[Node]] = []
     if pattern.type == "match_pattern":
@@ -83,12 +79,7 @@ def pattern_key(text: str) -> tuple[str, ...]:
 
 
 def find_enum_name(pattern: Node, own_type: str) -> str:
-    """Return the enum that a pattern is about, or a tuple of them, or ``string``.
-
-    Args:
-        pattern: the pattern.
-        own_type: what ``Self`` stands for.
-    """
+    """Return the enum that a pattern is about, or a tuple of them, or ``string``."""
     text = strip_comments_and_strings(node_text(pattern))
     names: list[str] = []
     for path in re.findall(r"((?:\w+::)+)[A-Z]\w*", text):
@@ -120,12 +111,7 @@ def find_bindings(pattern: Node) -> Iterator[Node]:
 
 
 def find_let(condition: Node | None, named: Callable[[str], bool]) -> Node | None:
-    """Return the one `let` of a condition, or of a chain, whose pattern has a name; None for none.
-
-    Args:
-        condition: of an `if` or a `while`.
-        named: whether the text of a pattern has such a name.
-    """
+    """Return the one `let` of a condition or a chain whose pattern has a name, or None."""
     if condition is None:
         return None
     lets = condition.named_children if condition.type == "let_chain" else [condition]
@@ -151,10 +137,6 @@ def may_bind_value(pattern: Node, named: Callable[[str], bool]) -> bool:
 
     Such a pattern cannot be a member beside that of another value: a name has the same type in all
     members (E0308) and stands in each of them (E0408).
-
-    Args:
-        pattern: the pattern.
-        named: whether the text of a path or a name is one that is looked for.
     """
     pending = [pattern]
     while pending:

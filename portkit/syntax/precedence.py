@@ -55,12 +55,7 @@ _WITH_OPERATOR: Final = frozenset({"binary_expression", "compound_assignment_exp
 
 
 def requires_parentheses(node: Node, operator: str = "||") -> bool:
-    """Tell whether an expression needs parentheses if an operator joins another one to it.
-
-    Args:
-        node: the expression as it is now, with its parents.
-        operator: joins the other expression to it.
-    """
+    """Tell whether an expression needs parentheses if an operator joins another one to it."""
     parent = node.parent
     if parent is None:
         return False
@@ -76,13 +71,7 @@ def requires_parentheses(node: Node, operator: str = "||") -> bool:
 
 
 def join_by_or(node: Node, text: str, added: str) -> str:
-    """Return an expression with another one joined to it by `||`, in parentheses if it needs them.
-
-    Args:
-        node: the expression; it is an operand by itself, such as a call.
-        text: its text in the file.
-        added: the text of the other one.
-    """
+    """Join an expression to another one by `||`, in parentheses if it needs them."""
     joined = f"{text} || {added}"
     return f"({joined})" if requires_parentheses(node) else joined
 

@@ -17,11 +17,7 @@ _WITH_MEMBERS: Final = frozenset({"enum_item", "trait_item"})
 
 
 def find_public_names(root: Node) -> Iterator[str]:
-    """Yield the names of all that is public in a file, at any depth, and of its macros.
-
-    Args:
-        root: the syntax tree.
-    """
+    """Yield the names of all that is public in a file, at any depth, and of its macros."""
     pending = [(root, False)]
     while pending:
         node, is_member = pending.pop()

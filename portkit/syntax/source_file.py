@@ -46,12 +46,7 @@ _LONG = 160
 
 
 class SourceFile(Value, frozen=True, dict=True):
-    """A file of the workspace.
-
-    Attributes:
-        path: relative to the workspace root, with ``/``.
-        data: the bytes on disk.
-    """
+    """A file of the workspace."""
 
     path: str
     data: bytes
@@ -70,10 +65,6 @@ class SourceFile(Value, frozen=True, dict=True):
         """Return a syntax tree that has at least the items of the file that hold some places.
 
         The last one is returned again if it has them.
-
-        Args:
-            places: offsets.
-            words: in lower case; items that hold them are in the tree as well.
         """
         if "tree" in self.__dict__ or not self.path.endswith(".rs"):
             return self.tree
@@ -152,12 +143,7 @@ class SourceFile(Value, frozen=True, dict=True):
         return before + 1, offset - (end if end >= 0 else self._line_ends[block])
 
     def line_around(self, offset: int, start: int) -> str:
-        """Return the line of a byte offset, or what is around it in a long one.
-
-        Args:
-            offset: the offset.
-            start: where its line begins.
-        """
+        """Return the line of a byte offset, or what is around it in a long one."""
         end = self.data.find(b"\n", offset, offset + _LONG)
         if end < 0:
             end = min(offset + _LONG, len(self.data))

@@ -22,24 +22,14 @@ _WITH_BLOCK: Final = frozenset({"for", "if", "loop", "match", "unsafe", "while"}
 
 
 def skip_attributes(tokens: Sequence[Node], at: int) -> int:
-    """Return the index of the first token behind the attributes that begin at one.
-
-    Args:
-        tokens: the tokens of a list.
-        at: the index of the first token.
-    """
+    """Return the index of the first token behind the attributes that begin at one."""
     while at + 1 < len(tokens) and node_text(tokens[at]) == "#" and _is_tree(tokens[at + 1], "["):
         at += 2
     return at
 
 
 def find_item_end(tokens: Sequence[Node], at: int) -> int:
-    """Return the index behind the item, the statement or the arm that begins at a token.
-
-    Args:
-        tokens: the tokens of a list.
-        at: the index of its first token.
-    """
+    """Return the index behind the item, the statement or the arm that begins at a token."""
     at = skip_attributes(tokens, at)
     texts = [*map(node_text, tokens)]
     word = _find_word(tokens, at)

@@ -32,9 +32,6 @@ class Token(NamedTuple):
 
     Attributes:
         kind: ``word``, ``comment``, ``string``, ``char`` or ``rest``.
-        text: as written.
-        start: offset of its first byte.
-        end: offset after its last byte.
     """
 
     kind: str
@@ -47,8 +44,6 @@ class Match(Value, frozen=True):
     """A place that a pattern fits.
 
     Attributes:
-        first: the index of its first token.
-        end: the index of the token after its last.
         captured: for each name the indices of its first token and of the one after its last.
     """
 
@@ -61,8 +56,6 @@ class TokenPattern(Value, frozen=True):
     """Tokens that are looked for.
 
     Attributes:
-        texts: of the tokens.
-        with_comments: whether comments count.
         words: the words without which a source does not fit, for a quick look.
     """
 
@@ -72,11 +65,7 @@ class TokenPattern(Value, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> TokenPattern:
-        """Return the pattern that a text spells.
-
-        Raises:
-            Fault: it begins or ends with a capture, or has two side by side.
-        """
+        """Return the pattern that a text spells."""
         found = tokenize_rust(text.encode())
         comments = any(token.kind == "comment" for token in found)
         texts = tuple(token.text for token in found)
@@ -97,11 +86,7 @@ class TokenPattern(Value, frozen=True):
 
 
 def check_pattern(texts: Sequence[str]) -> None:
-    """Refuse a pattern that cannot be looked for.
-
-    Raises:
-        Fault: it begins or ends with a capture, or has two side by side.
-    """
+    """Refuse a pattern that cannot be looked for."""
     captures = [text.startswith("$") for text in texts]
     if not texts or captures[0] or captures[-1]:
         raise InvalidValueError(
@@ -140,13 +125,7 @@ def fill_template(template: str, captured: Mapping[str, str]) -> str:
 
 
 def tokenize_rust(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
-    """Return the tokens of a part of a Rust source, comments included.
-
-    Args:
-        data: the source.
-        start: where the part begins.
-        end: where it ends.
-    """
+    """Return the tokens of a part of a Rust source, comments included."""
     # One character a byte, so that offsets are those of the file.
     text = data[start:end].decode("latin-1")
     found: list[Token] = []

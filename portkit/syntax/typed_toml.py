@@ -59,12 +59,6 @@ def decode_toml(
 ) -> T:
     """Return what a file says.
 
-    Args:
-        data: the file.
-        where: how the user names the file.
-        kind: the type of the whole.
-        error: what is raised.
-
     Raises:
         PortkitError: of the type ``error``; the file is malformed. The message names the file, the
             line, what is allowed, and what is nearest to what stands there.
@@ -80,11 +74,7 @@ def decode_toml(
 def parse_toml(
     data: bytes | str, where: str, error: type[PortkitError] = ProfileError
 ) -> dict[str, Any]:
-    """Return the table that a TOML file holds.
-
-    Raises:
-        PortkitError: of the type ``error``; it is too large, not UTF-8 or not TOML.
-    """
+    """Return the table that a TOML file holds."""
     if len(data) > LARGEST:
         raise error(f"{where} has more than {LARGEST >> 10} KiB: a file of this kind is smaller")
     try:

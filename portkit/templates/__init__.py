@@ -35,12 +35,7 @@ class Templates:
     """
 
     def __init__(self, own: Directory | None = None, *, trim: bool = False) -> None:
-        """Look for templates in a codebase's directory first.
-
-        Args:
-            own: the directory.
-            trim: whether a line with nothing but a statement leaves none behind.
-        """
+        """Look for templates in a codebase's directory first."""
         self._own = own
         self._trim = trim
 
@@ -101,9 +96,6 @@ def read_template(name: str, own: Directory | None = None) -> str:
         name: see ``Templates.render``; one that begins with ``portkit/`` is portkit's, so that a
             codebase's template may extend the one whose place it takes.
         own: the codebase's directory, which is looked into first.
-
-    Raises:
-        ProfileError: there is none.
     """
     if name.startswith(_SHARED_ONLY):
         return read_template(name.removeprefix(_SHARED_ONLY))

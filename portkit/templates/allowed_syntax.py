@@ -42,9 +42,6 @@ def prepare_template(template: nodes.Template, name: str) -> tuple[nodes.Templat
 
     Returns:
         The template, and how many parts it has.
-
-    Raises:
-        TemplateSyntaxError: it holds something else, or too much.
     """
     number = _check(template, name)
     prepared: nodes.Template = _Counting().visit(template)

@@ -15,11 +15,7 @@ _SCALARS: Final = frozenset({str, int, bool})
 
 
 def require_plain(values: Mapping[str, object]) -> None:
-    """Check that all values are plain, those in tuples and mappings too.
-
-    Raises:
-        TypeError: one is not.
-    """
+    """Check that all values are plain, those in tuples and mappings too."""
     pending: list[tuple[str, object]] = [*values.items()]
     while pending:
         name, value = pending.pop()

@@ -44,13 +44,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
 
     def __init__(self, find: Callable[[str], str], budget: Budget, *, trim: bool = False) -> None:
-        """Make an environment.
-
-        Args:
-            find: returns the text of a template, by its name.
-            budget: what the templates may do.
-            trim: whether a line with nothing but a statement leaves none behind.
-        """
+        """Make an environment."""
         super().__init__(
             loader=jinja2.FunctionLoader(partial(_find_short, find)),
             undefined=jinja2.StrictUndefined,
@@ -159,11 +153,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
 
 def _find_short(find: Callable[[str], str], name: str) -> str:
-    """Return the text of a template that is not too long.
-
-    Raises:
-        LimitError: it is too long.
-    """
+    """Return the text of a template that is not too long."""
     text = find(name)
     if len(text) > _LONGEST_SOURCE:
         raise LimitError(f"{name} has more than {_LONGEST_SOURCE:,} characters")

@@ -54,14 +54,7 @@ _FACTS: Final = {
 
 
 class CargoFault(Value, frozen=True, order=True):
-    """What Cargo refuses in a manifest.
-
-    Attributes:
-        path: the manifest.
-        kind: what is wrong; see ``fact``.
-        name: what the manifest names.
-        where: the folder, or the manifest, in which it would be.
-    """
+    """What Cargo refuses in a manifest."""
 
     path: str
     kind: str
@@ -85,7 +78,6 @@ class Manifests(Value, frozen=True, dict=True):
             be read.
         outside: returns the manifest in a folder that is not in the tree, such as ``../gpu``, or
             None if there is none that can be read.
-        has_file: tells whether the tree has a file.
     """
 
     inside: Mapping[str, Manifest | None]

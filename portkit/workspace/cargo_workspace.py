@@ -54,9 +54,7 @@ class Crate(Value, frozen=True):
     """A package of the workspace.
 
     Attributes:
-        name: the package's name.
         directory: relative to the workspace root, ``.`` for a package at the root.
-        manifest: the parsed ``Cargo.toml``.
     """
 
     name: str
@@ -90,12 +88,7 @@ class Crate(Value, frozen=True):
 
 
 class UnreadFile(Value, frozen=True):
-    """A file, or a folder, that could not be looked at.
-
-    Attributes:
-        path: relative to the root.
-        reason: why, as half a sentence.
-    """
+    """A file, or a folder, that could not be looked at."""
 
     path: str
     reason: str
@@ -105,10 +98,7 @@ class Workspace(Value, frozen=True, dict=True):
     """A Cargo workspace, or a single package, as it stands on disk.
 
     Attributes:
-        root: the directory of the root manifest.
-        manifest: the parsed root manifest.
         sources: every file that is looked at, by path relative to the root.
-        unread: files that could not be read, in order.
     """
 
     root: Path
@@ -311,11 +301,7 @@ def find_workspace_root(path: Path) -> Path | None:
 
 
 def check_folder(directory: Path) -> None:
-    """Check that what a user names as a workspace is a folder.
-
-    Raises:
-        NotAWorkspaceError: it is none, or is not there.
-    """
+    """Check that what a user names as a workspace is a folder."""
     if not directory.is_dir():
         there = "is no folder" if directory.exists() else "does not exist"
         raise NotAWorkspaceError(
@@ -324,11 +310,7 @@ def check_folder(directory: Path) -> None:
 
 
 def read_root_manifest(directory: Path) -> dict[str, Any]:
-    """Return the root manifest of the workspace at ``directory``.
-
-    Raises:
-        NotAWorkspaceError: there is no readable one with a package or a workspace.
-    """
+    """Return the root manifest of the workspace at ``directory``."""
     check_folder(directory)
     manifest_path = directory / "Cargo.toml"
     try:
@@ -358,9 +340,6 @@ def load_workspace(directory: Path) -> Workspace:
     """Read the workspace at ``directory``.
 
     Symbolic links are never followed: what they lead to is not part of the tree.
-
-    Args:
-        directory: the directory that holds the root ``Cargo.toml``.
 
     Raises:
         NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
@@ -421,11 +400,7 @@ def _conflicts(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 
 def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
-    """Refuse a tree in the middle of a merge: nothing true can be said of a file with both sides.
-
-    Raises:
-        NotAWorkspaceError: there are files with conflicts.
-    """
+    """Refuse a tree in the middle of a merge."""
     if found:
         (path, line), *more = found
         others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""

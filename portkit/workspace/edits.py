@@ -29,13 +29,6 @@ def apply_edits(source: SourceFile, findings: Sequence[Finding]) -> bytes:
     """Return a file with what findings write there.
 
     Two findings may take the same bytes away: two arms alike, of which either replaces a third.
-
-    Args:
-        source: the file.
-        findings: what is found in it.
-
-    Raises:
-        PlanError: two findings want to edit the same bytes.
     """
     if clash := find_clash(findings):
         (first, second), at = clash
@@ -62,12 +55,7 @@ def find_clash(findings: Iterable[Finding]) -> tuple[tuple[Finding, Finding], in
 
 
 def write_edits(source: SourceFile, findings: Iterable[Finding]) -> tuple[bytes, tuple[Piece, ...]]:
-    """Return a file with the edits of findings that do not clash, and where each edit went.
-
-    Args:
-        source: the file.
-        findings: what is found in it.
-    """
+    """Return a file with the edits of findings that do not clash, and where each edit went."""
     out: list[bytes] = []
     pieces: list[Piece] = []
     at = length = 0

@@ -36,13 +36,6 @@ class ExclusionComment(Value, frozen=True):
     """A comment that keeps what begins below it, or on its own line.
 
     Attributes:
-        path: the file.
-        span: the comment's line.
-        codes: what is kept.
-        first: the first line at which a kept place may begin.
-        last: the last one.
-        reason: why; empty where the comment gives none.
-        verb: what is to be done.
         mark: what it begins with, where that is not the mark of such comments.
     """
 

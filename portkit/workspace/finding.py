@@ -56,8 +56,6 @@ class NewFile(Value, frozen=True):
     """A file that the port adds, with its whole text.
 
     Attributes:
-        path: relative to the workspace root, with ``/``.
-        text: its text.
         before: what stands there and is replaced; none for a file that is new.
     """
 
@@ -75,14 +73,9 @@ class Finding(Value, frozen=True):
     """What one rule says about one site.
 
     Attributes:
-        code: the rule's stable code, ``PKnnn``.
         path: the file, relative to the workspace root, with ``/``.
-        span: the construct that the port changes or copies.
         construct: the kind of construct in words, such as ``match arm: Device``.
         symbol: the item that holds it, such as ``Device::location``.
-        applicability: how far it may be trusted.
-        status: what the tree shows now.
-        message: one sentence for the reader of the report.
         edits: what to change in ``path``; empty unless ``status`` is ``todo``.
         instead: what to change in ``path`` if the place is left out, so that the tree compiles.
         files: makes the files to add; called only when they are written.

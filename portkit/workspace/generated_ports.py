@@ -30,10 +30,7 @@ class GeneratedPort(Value, frozen=True):
     """A commit that holds a pure port.
 
     Attributes:
-        commit: its hash.
-        tree: the hash of its files.
         upstream: the hash of upstream's commit that it is the port of.
-        gating: how a tree without the feature is kept compiling.
     """
 
     commit: str
@@ -43,13 +40,7 @@ class GeneratedPort(Value, frozen=True):
 
 
 def format_trailers(upstream: str, version: str, gating: str) -> str:
-    """Return the last lines of the message of a pure port.
-
-    Args:
-        upstream: the hash of upstream's commit.
-        version: portkit's own.
-        gating: see ``PurePort``.
-    """
+    """Return the last lines of the message of a pure port."""
     said = {_UPSTREAM: upstream, _VERSION: version, _GATING: gating}
     return "".join(f"{key}: {value}\n" for key, value in said.items())
 
@@ -59,9 +50,6 @@ def read_generated_port(root: Path, commit: str) -> GeneratedPort | None:
 
     A commit that somebody has squashed or amended may have kept the trailers: upstream must be
     among its parents, and the author be portkit.
-
-    Raises:
-        ToolError: git is missing.
     """
     read = run_git(root, "cat-file", "commit", commit)
     head, _, message = read.stdout.partition(b"\n\n")
@@ -79,11 +67,7 @@ def read_generated_port(root: Path, commit: str) -> GeneratedPort | None:
 
 
 def find_last_generated_port(root: Path, revision: str) -> GeneratedPort | None:
-    """Return the last pure port in the history of a revision; none where there is none.
-
-    Raises:
-        ToolError: git is missing.
-    """
+    """Return the last pure port in the history of a revision; none where there is none."""
     wanted = (f"--grep=^{_UPSTREAM}: ", f"--author=^{AUTHOR} <")
     found = run_git(root, "rev-list", "--topo-order", *wanted, revision, "--")
     commits = found.stdout.decode().split() if found.returncode == 0 else []

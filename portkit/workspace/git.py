@@ -47,11 +47,7 @@ class GitState(Enum):
 
 
 def check_idle(repository: Repository) -> None:
-    """Refuse a repository in which git is in the middle of something.
-
-    Raises:
-        HistoryError: it is; the sentence says in what.
-    """
+    """Refuse a repository in which git is in the middle of something."""
     for name, what in _UNDER_WAY.items():
         if (repository.git_dir / name).exists():
             raise HistoryError(
@@ -87,10 +83,6 @@ def check_clean(
         own: whether a change is a user's word to portkit, which is no change of the tree's: of a
             path below the root, what is committed, empty where nothing is, and what stands.
         options: whether the user has the options to accept what is refused.
-
-    Raises:
-        DirtyTreeError: there are uncommitted changes, or no repository.
-        ToolError: git is missing or failed.
     """
     if allow_dirty and allow_no_vcs:
         return
@@ -133,14 +125,7 @@ def _suggest_option(option: str, *, options: bool) -> str:
 
 
 def read_git_state(root: Path) -> GitState:
-    """Return how far git could bring a tree back as it stands.
-
-    Args:
-        root: the workspace root.
-
-    Raises:
-        DiskError: the disk does not tell.
-    """
+    """Return how far git could bring a tree back as it stands."""
     root = root.resolve()
     repository = find_repository(root)
     try:
@@ -152,11 +137,7 @@ def read_git_state(root: Path) -> GitState:
 
 
 def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
-    """Return the repository's dirty paths and those that are only staged, relative to its top.
-
-    Raises:
-        ToolError: git is missing or failed.
-    """
+    """Return the repository's dirty paths and those that are only staged, relative to its top."""
     # The format is porcelain v1 of git-status(1): two letters, a blank, a path, NUL.
     # In a submodule git would follow that repository's configuration: what lies in its work tree is
     # left to itself, as portkit writes there only where the workspace reaches into it.

@@ -19,27 +19,14 @@ _IDENTITY: Final = tuple(
 
 
 def read_identity(directory: Path) -> dict[str, str]:
-    """Return the variables under which git commits in the user's name, and makes up none.
-
-    Args:
-        directory: a folder in the repository.
-
-    Raises:
-        HistoryError: git knows no name and e-mail of the user.
-        ToolError: git is missing.
-    """
+    """Return the variables under which git commits in the user's name, and makes up none."""
     variables = {key: os.environ[key] for key in _IDENTITY if key in os.environ}
     read_committer(directory, variables)
     return variables
 
 
 def read_committer(directory: Path, variables: Mapping[str, str]) -> str:
-    """Return whom git takes for the committer, as ``git var GIT_COMMITTER_IDENT`` prints it.
-
-    Raises:
-        HistoryError: git knows no name and e-mail of the user.
-        ToolError: git is missing.
-    """
+    """Return whom git takes for the committer, as ``git var GIT_COMMITTER_IDENT`` prints it."""
     arguments = ("-c", "user.useConfigOnly=true", "var")
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         done = run_git(directory, *arguments, who, variables=variables)

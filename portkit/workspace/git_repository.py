@@ -20,7 +20,6 @@ class Repository(Value, frozen=True):
     """A git work tree.
 
     Attributes:
-        top: the work tree's top folder.
         git_dir: its git directory; that of a linked work tree is its own, not the shared one.
     """
 
@@ -38,14 +37,7 @@ class Repository(Value, frozen=True):
 
 
 def find_repository(directory: Path) -> Repository | None:
-    """Return the innermost git work tree that holds a directory, without running git.
-
-    Args:
-        directory: an absolute path.
-
-    Raises:
-        DiskError: the disk does not tell.
-    """
+    """Return the innermost git work tree that holds a directory, without running git."""
     try:
         for top in (directory, *directory.parents):
             git_dir = _git_dir(top / ".git")

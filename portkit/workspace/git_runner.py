@@ -73,13 +73,6 @@ def run_git(
     The variables that turn git to another repository are not passed on. A command that only looks
     writes nothing, not even to refresh the index.
 
-    Args:
-        directory: where it runs.
-        arguments: the subcommand and its arguments.
-        index: an index file of our own, in place of the repository's.
-        given: its standard input.
-        variables: more variables of its environment.
-
     Raises:
         ToolError: git is missing or takes too long; a failing one is for the caller to judge.
         DiskError: the disk is full.
@@ -99,25 +92,13 @@ def run_git(
 
 
 def query_config(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run ``git config`` on all that a repository is configured with; that runs no program.
-
-    Args:
-        directory: where it runs.
-        arguments: the options of ``git config``.
-
-    Raises:
-        ToolError: git is missing or takes too long.
-    """
+    """Run ``git config`` on all that a repository is configured with; that runs no program."""
     environment = _environment() | _name(find_repository(directory.resolve()))
     return _run(directory, environment, ("config", *arguments))
 
 
 def find_silenced_filters(directory: Path) -> frozenset[str]:
-    """Return the names of the filters that do nothing here, since only the repository names them.
-
-    Raises:
-        ToolError: git is missing or takes too long.
-    """
+    """Return the names of the filters that only the repository names, so that they do nothing."""
     return find_repository_filters(_list_settings(directory, find_repository(directory.resolve())))
 
 
@@ -160,9 +141,6 @@ def _show_repository(
 
     Yields:
         The variables that lead git there.
-
-    Raises:
-        DiskError: there is no place for the folder.
     """
     if repository is None:
         yield _name(None)

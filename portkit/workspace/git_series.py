@@ -24,10 +24,7 @@ class SeriesCommit(Value, frozen=True):
     """A commit of a series, or one that somebody has put between two.
 
     Attributes:
-        commit: its hash.
         parent: the hash of its first parent, empty where it has none.
-        subject: the first line of its message.
-        last: whether the series ends with it.
     """
 
     commit: str
@@ -40,9 +37,6 @@ def find_series_members(root: Path) -> tuple[SeriesCommit, ...]:
     """Return the commits of the last series on the way to ``HEAD``, the first one first.
 
     What somebody has committed after it is no part of it. None where there is no series.
-
-    Raises:
-        ToolError: git is missing or failed.
     """
     form = f"--format=%H%x00%P%x00%s%x00%(trailers:key={TRAILER},valueonly,separator=%x20)"
     text = _git(root, "log", "--first-parent", "-z", f"--grep=^{TRAILER}:", "--max-count=1", form)
@@ -65,13 +59,6 @@ def count_changed_lines(root: Path, commit: str) -> Mapping[str, tuple[int, int]
     """Return how many lines of each file were added and removed since a commit, sorted by path.
 
     Files that are not committed count, those that git ignores do not; one that is no text has none.
-
-    Args:
-        root: the workspace root; paths are relative to it.
-        commit: the commit before.
-
-    Raises:
-        ToolError: git is missing or failed.
     """
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         index = Path(scratch) / "index"
@@ -90,16 +77,7 @@ def count_changed_lines(root: Path, commit: str) -> Mapping[str, tuple[int, int]
 
 
 def read_texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
-    """Return files as a commit has them, those that it lacks left out.
-
-    Args:
-        root: the workspace root; paths are relative to it.
-        commit: the commit.
-        paths: the files; one with a line end in its name counts as lacking.
-
-    Raises:
-        ToolError: git is missing or failed.
-    """
+    """Return files as a commit has them, those that it lacks left out."""
     wanted = [path for path in paths if "\n" not in path]
     asked = "".join(f"{commit}:./{path}\n" for path in wanted)
     answer = _git(root, "cat-file", "--batch", given=os.fsencode(asked))

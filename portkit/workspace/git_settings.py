@@ -48,13 +48,7 @@ _OWN_FILE: Final = "extensions.worktreeconfig"
 
 
 class Setting(Value, frozen=True):
-    """One line of git's configuration.
-
-    Attributes:
-        own: whether it comes with the repository.
-        key: such as ``core.eol``.
-        value: None for a key without ``=``, which is true.
-    """
+    """One line of git's configuration."""
 
     own: bool
     key: str

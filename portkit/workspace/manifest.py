@@ -27,11 +27,7 @@ _DEEP: Final = re.compile(rb"""(?<!["'\w-])(?:["'\w-]++[ \t]*+\.[ \t]*+){256}"""
 
 
 def parse_manifest(data: bytes) -> dict[str, Any]:
-    """Return a parsed manifest: what must be a table or a list is one, as far as a port reads it.
-
-    Raises:
-        ValueError: it is not UTF-8, no TOML, nested too deep, or not of a manifest's form.
-    """
+    """Parse a manifest, and check that each table and list that a port reads is one."""
     try:
         if _DEEP.search(data):
             raise RecursionError

@@ -34,10 +34,6 @@ def locate_path(root: Path, path: str) -> Path:
     exists it may be edited, but portkit makes no new one, since a tree with it cannot be checked
     out on Windows.
 
-    Args:
-        root: the workspace root, absolute and without symbolic links.
-        path: relative to the root, with ``/``.
-
     Raises:
         OutsideTreeError: the path leaves the root, enters a git directory, leads through a
             symbolic link or is one.

@@ -43,12 +43,9 @@ class FinishedProcess:
     """A command that has ended.
 
     Attributes:
-        status: its exit status; negative for a signal.
         lines: what it wrote to its standard output and standard error, in the order it came.
-        output: those of its standard output alone.
         silent: whether it was ended since it wrote nothing for too long.
         late: whether it was ended since it took too long, whatever it wrote.
-        flooding: whether it was ended since it wrote too much.
     """
 
     status: int
@@ -86,9 +83,6 @@ def run_process(
         most: bytes of output after which it is ended.
         memory: bytes of private memory that each of its processes may have; any by default.
         within: makes of the command, whose program is a path then, one that runs it in a sandbox.
-
-    Raises:
-        ToolError: the program is not there.
     """
     program = find_program(command[0], environment.get("PATH"))
     if not program:
@@ -124,11 +118,7 @@ def run_process(
 
 @contextlib.contextmanager
 def end_on_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, with its processes.
-
-    Raises:
-        SystemExit: with 128 and the signal's number, as shells have it, when one comes.
-    """
+    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, with its processes."""
 
     def leave(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)

@@ -26,8 +26,6 @@ class Tool(Value, frozen=True):
     """A program.
 
     Attributes:
-        name: as it is called.
-        path: where it was found; empty where it was not.
         version: the numbers that it states; empty where it states none.
     """
 
@@ -71,9 +69,6 @@ def find_rocm_program(name: str) -> str:
 
     It is looked for below ``ROCM_PATH`` and ``HIP_PATH``, on ``PATH``, and below ``/opt/rocm``, as
     the build scripts of ports do.
-
-    Args:
-        name: such as ``hipcc``.
     """
     configured = [os.environ.get(variable, "") for variable in ("ROCM_PATH", "HIP_PATH")]
     below = [f"{root}/bin" for root in configured if root]
@@ -89,11 +84,7 @@ def _locate_tool(name: str) -> str:
 
 
 def query_program(*command: str) -> subprocess.CompletedProcess[str] | None:
-    """Return what a program says, run where no tree lies; none where it does not run, or not soon.
-
-    Args:
-        command: the program's path and its arguments.
-    """
+    """Run a program outside of any tree; return None if it does not run, or not in time."""
     try:
         return subprocess.run(
             command,

@@ -16,10 +16,6 @@ def find_link(place: Path, beside: Iterable[Path] = ()) -> Path | None:
 
     The trees are the working directory's, and those of other files; of each the repository counts
     as a whole. A link elsewhere, such as a system's /tmp, is nobody's trap.
-
-    Args:
-        place: where something is to be written.
-        beside: files and folders of trees.
     """
     whole = place.absolute()
     on_the_way = [each for each in (*reversed(whole.parents), whole) if each.is_symlink()]

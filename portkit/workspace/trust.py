@@ -41,14 +41,7 @@ class ConfirmedBy(StrEnum):
 
 
 class Confirmation(Value, frozen=True):
-    """The user's word on a tree, as it is kept.
-
-    Attributes:
-        path: the tree's root, absolute.
-        origin: where the tree comes from (``origin``).
-        said: how, a value of ``Said``.
-        on: the day, as ISO 8601 has it.
-    """
+    """The user's word on a tree, as it is kept."""
 
     path: str
     origin: str
@@ -64,9 +57,6 @@ def describe_origin(root: Path) -> str:
 
     Names and passwords in addresses are left out. Empty where there is no git repository. A
     repository says this of itself: it tells trees apart that are there honestly, and is no proof.
-
-    Raises:
-        ToolError: git is missing.
     """
     remotes = query_config(root, "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
     if remotes.returncode == 0:
@@ -78,11 +68,7 @@ def describe_origin(root: Path) -> str:
 
 
 def find_trust_reason(root: Path) -> str:
-    """Return why what a tree brings may be run, as half a sentence; empty where nobody said so.
-
-    Raises:
-        ToolError: git is missing.
-    """
+    """Return why what a tree brings may be run, as half a sentence; empty where nobody said so."""
     root = root.resolve()
     for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         # A relative one would depend on where portkit is run, as in the tree.
@@ -96,12 +82,7 @@ def find_trust_reason(root: Path) -> str:
 
 
 def require_trust(root: Path) -> str:
-    """Return why what a tree brings may be run, as ``trusted`` does.
-
-    Raises:
-        UntrustedTreeError: nobody has said that it may.
-        ToolError: git is missing.
-    """
+    """Return why what a tree brings may be run, as ``trusted`` does."""
     if why := find_trust_reason(root):
         return why
     raise UntrustedTreeError(
@@ -112,12 +93,7 @@ def require_trust(root: Path) -> str:
 
 
 def save_confirmation(root: Path, said: ConfirmedBy) -> Path:
-    """Keep the user's word on a tree, and return the file; who removes it takes the word back.
-
-    Raises:
-        DiskError: it cannot be kept.
-        ToolError: git is missing.
-    """
+    """Keep the user's word on a tree, and return the file; who removes it takes the word back."""
     root = root.resolve()
     place = _place(root)
     if place is None:
