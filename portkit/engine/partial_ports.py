@@ -37,7 +37,7 @@ _SHOWN: Final = 10
 
 
 def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
-    """Return the chosen findings of a scan, with an arm that returns an error where one is needed."""
+    """Return the chosen findings of a scan, with an arm that returns an error if one is needed."""
     places = {locate_partial_port(f) for f in chosen.findings}
     variants = _variants(whole, places)
     errors = {
