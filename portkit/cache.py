@@ -11,13 +11,10 @@ import contextlib
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from portkit.errors import BusyTreeError, DiskError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def cache_folder() -> Path:

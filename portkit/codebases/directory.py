@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-from portkit.errors import ProfileError
-from portkit.syntax.typed_toml import decode_toml, find_key_line
+from portkit.errors import PortkitError, ProfileError
+from portkit.syntax.typed_toml import Key, decode_toml, find_key_line
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from portkit.errors import PortkitError
-    from portkit.syntax.typed_toml import Key
 
 T = TypeVar("T")
 

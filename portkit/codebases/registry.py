@@ -7,16 +7,14 @@ directory (Python Packaging User Guide, "Entry points specification").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
 from portkit.syntax.typed_toml import list_choices
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GROUP: Final = "portkit.codebases"
 MAIN: Final = "codebase.toml"

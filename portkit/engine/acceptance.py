@@ -9,22 +9,18 @@ place before it goes: a content that no identity of its own claims counts for an
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from msgspec.structs import replace
 
 from portkit.engine.exclusions import NEEDS_DECISION
-from portkit.engine.scan import sort_key
+from portkit.engine.scan import Scan, sort_key
 from portkit.profiles.accepted_findings import NAME, Acceptance
 from portkit.rules import idle_entry
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, Status, identify_findings
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from portkit.engine.scan import Scan
-    from portkit.syntax.source_file import SourceFile
 
 _STATEMENTS: Final = frozenset(
     {

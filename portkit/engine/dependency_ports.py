@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from portkit.codebases.directory import Directory
 from portkit.codebases.registry import MAIN, find_codebase
 from portkit.errors import ProfileError
 from portkit.fetch.workspace import list_published_crates
-from portkit.profiles.profile import PortedDependency, load_codebase, load_vendor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.profile import CodebaseProfile
+from portkit.profiles.profile import CodebaseProfile, PortedDependency, load_codebase, load_vendor
 
 
 def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from portkit.port import error_arms
 from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
-from portkit.profiles.settings import NAME
+from portkit.profiles.settings import NAME, Exclusion, Settings
 from portkit.rules import ExceptionRule, list_rules
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.workspace import exclusion_comments
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from portkit.engine.scan import Scan
-    from portkit.profiles.settings import Exclusion, Settings
     from portkit.workspace.exclusion_comments import ExclusionComment
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from portkit.engine.walk import MOST_PLACES, TooMuchError, Walk, make_manual
+from portkit.engine.walk import MOST_PLACES, TooMuchError, Unaccounted, Walk, make_manual
 from portkit.errors import PlanError, PortkitError
 from portkit.port.reexported_bindings import adapt_to_file
 from portkit.rules import FileFilter
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from portkit.context.port_job import PortJob
     from portkit.engine.rule_index import RuleIndex
-    from portkit.engine.walk import Unaccounted
     from portkit.workspace.finding import Finding
 
 _UNSETTLED = (

@@ -19,14 +19,13 @@ from portkit.port.item_patches import OVERRIDE
 from portkit.profiles.entries import ItemOverride
 from portkit.syntax.items import find_items
 from portkit.syntax.source_file import SourceFile
-from portkit.workspace.finding import Applicability
+from portkit.workspace.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.context.port_job import PortJob
     from portkit.engine.scan import Scan
-    from portkit.workspace.finding import Finding
 
 
 def add_override_drift(scan: Scan) -> Scan:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from portkit.context.port_job import Gating
+from portkit.context.port_job import Gating, PortJob
 from portkit.port.function_guards import find_guarded_functions
 from portkit.port.gating import gate_arms
 from portkit.port.host_fallback import find_host_computation
@@ -20,7 +20,7 @@ from portkit.profiles.entries import ExtraArms
 from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.items import describe_impl, describe_item, find_items
 from portkit.syntax.name_table import normalize_rust
-from portkit.syntax.source_file import field_text, group_attributes, node_text
+from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import find_requestable_features
 from portkit.workspace.finding import Status
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.context.port_job import PortJob
     from portkit.engine.scan import Scan
-    from portkit.syntax.source_file import SourceFile
 
 _NAMED = frozenset(
     {

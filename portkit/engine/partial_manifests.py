@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from portkit.checks.manifests import find_namers, ported_manifests
 from portkit.engine.partial_ports import list_places, locate_partial_port
 from portkit.errors import PlanError
-from portkit.workspace.cargo_resolution import FILE
-from portkit.workspace.finding import Status
+from portkit.workspace.cargo_resolution import FILE, CargoFault
+from portkit.workspace.finding import Finding, Status
 from portkit.workspace.manifest import read_manifest
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from portkit.engine.scan import Scan
     from portkit.transaction.change import Change
-    from portkit.workspace.cargo_resolution import CargoFault
     from portkit.workspace.cargo_workspace import Workspace
-    from portkit.workspace.finding import Finding
 
 
 def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> None:

@@ -12,22 +12,18 @@ written in its stead.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence, Set
+from typing import Final
 
 from msgspec.structs import replace
 
 from portkit.context.port_job import Gating
-from portkit.engine.scan import sort_key
+from portkit.engine.scan import Scan, sort_key
 from portkit.errors import PlanError
 from portkit.port import error_arms
 from portkit.rules import enum_variant, feature
+from portkit.syntax.span import Span
 from portkit.workspace.finding import Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
-
-    from portkit.engine.scan import Scan
-    from portkit.syntax.span import Span
 
 Place = tuple[str, str, "Span"]
 """What names a place within one scan: the path, the code and the span."""

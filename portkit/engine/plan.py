@@ -12,13 +12,12 @@ from portkit.errors import PlanError
 from portkit.syntax.value import Value
 from portkit.transaction.transaction import Change
 from portkit.workspace.edits import apply_edits
-from portkit.workspace.finding import Status
+from portkit.workspace.finding import Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from portkit.engine.scan import Scan
-    from portkit.workspace.finding import Finding
 
 
 class Plan(Value, frozen=True):

@@ -7,19 +7,13 @@ nothing more is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from portkit.checks import CHECKS, DOUBTS
+from portkit.checks import CHECKS, DOUBTS, PortedTree
 from portkit.engine.partial_ports import add_error_arms, find_missing_variants, locate_partial_port
-from portkit.engine.scan import sort_key
+from portkit.engine.scan import Scan, sort_key
 from portkit.port.review_checks import join_messages
 from portkit.workspace.finding import Applicability, Finding, Status, no_files
-
-if TYPE_CHECKING:
-    from portkit.checks import PortedTree
-    from portkit.engine.scan import Scan
 
 _VARIANT = (
     "This names the variant {variant}, which portkit does not write. No build would compile."

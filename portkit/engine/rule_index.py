@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import FileRule, GapRule, SiteRule, TreeRule
+from portkit.rules import FileFilter, FileRule, GapRule, Rule, SiteRule, TreeRule
 from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from portkit.context.port_job import PortJob
-    from portkit.rules import FileFilter, Rule
     from portkit.syntax.source_file import SourceFile
     from portkit.workspace.finding import Finding
 

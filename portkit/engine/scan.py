@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from portkit.checks.ported_tree import PortedTree
 from portkit.context.device_macros import describe_device_macro
-from portkit.context.port_job import Gating, PortJob, TreeFacts
+from portkit.context.port_job import DeviceMacro, Gating, PortJob, TreeFacts
 from portkit.engine.file_scan import scan_file
 from portkit.engine.match_gaps import fill_gaps
-from portkit.engine.parallel import run_in_two_processes
+from portkit.engine.parallel import Team, run_in_two_processes
 from portkit.engine.rule_index import RuleIndex
 from portkit.port import whole_files as files
-from portkit.port.new_files import list_added_files
-from portkit.rules import added_file, list_rules
+from portkit.port.new_files import AddedFiles, list_added_files
+from portkit.rules import Rule, added_file, list_rules
 from portkit.rules.unread_file import report_failed_file
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.syntax.source_file import (
@@ -33,21 +33,16 @@ from portkit.syntax.source_file import (
 )
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import build_word_finder, find_occurrences
-from portkit.workspace.cargo_workspace import CUDA_CODE
+from portkit.workspace.cargo_workspace import CUDA_CODE, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-    from portkit.context.port_job import DeviceMacro
-    from portkit.engine.parallel import Team
     from portkit.engine.walk import Unaccounted
     from portkit.hipify.translator import Translation
-    from portkit.port.new_files import AddedFiles
     from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.profiles.settings import Exclusion
-    from portkit.rules import Rule
     from portkit.syntax.span import Span
-    from portkit.workspace.cargo_workspace import Workspace
     from portkit.workspace.finding import Finding
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.codebases.directory import Directory
 from portkit.codebases.registry import (
     find_announced,
     find_codebase_in_tree,
@@ -28,24 +31,15 @@ from portkit.port.reexported_bindings import find_reexported_bindings
 from portkit.port.spelling_variants import find_feature_spelling
 from portkit.port.whole_crates import add_counterparts, find_whole_crates
 from portkit.profiles import accepted_findings
+from portkit.profiles.accepted_findings import Acceptance
 from portkit.profiles.entries import CodebaseFile, parse_release
-from portkit.profiles.profile import decode_codebase, load_codebase, load_vendor
-from portkit.profiles.settings import NAME, Exclusion, parse_settings, read_settings
+from portkit.profiles.profile import CodebaseProfile, decode_codebase, load_codebase, load_vendor
+from portkit.profiles.settings import NAME, Exclusion, Settings, parse_settings, read_settings
 from portkit.rules import added_file, idle_entry, unread_file
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-from portkit.workspace.cargo_workspace import load_workspace
+from portkit.workspace.cargo_workspace import Workspace, load_workspace
 from portkit.workspace.finding import Applicability
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
-    from pathlib import Path
-
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.accepted_findings import Acceptance
-    from portkit.profiles.profile import CodebaseProfile
-    from portkit.profiles.settings import Settings
-    from portkit.workspace.cargo_workspace import Workspace
 
 VENDOR: Final = "rocm"
 """The vendor that is written; there is one profile so far."""

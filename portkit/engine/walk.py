@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.context.macro_fragments import parse_tokens
-from portkit.context.port_job import Scope, Site
+from portkit.context.port_job import PortJob, Scope, Site
 from portkit.port.emit import make_finding
 from portkit.rules import FileFilter
 from portkit.syntax.cfg import FIELD_VALUES
 from portkit.syntax.items import describe_item
-from portkit.syntax.source_file import ATTACHED, field_text, group_attributes, node_text, span_of
+from portkit.syntax.source_file import (
+    ATTACHED,
+    SourceFile,
+    field_text,
+    group_attributes,
+    node_text,
+    span_of,
+)
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Applicability, Status
+from portkit.workspace.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from tree_sitter import Node
 
-    from portkit.context.port_job import PortJob
     from portkit.engine.rule_index import RuleIndex
-    from portkit.syntax.source_file import SourceFile
     from portkit.syntax.span import Span
-    from portkit.workspace.finding import Finding
 
 _NOT_WHOLE = (
     "the parser does not understand the item around this place (PK901), so nothing is written: do"

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from portkit.errors import ConfigError
 from portkit.profiles.entries import Text
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.typed_toml import LARGEST, InvalidValueError, KeyLines, decode_toml
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_if_present
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from portkit.syntax.source_file import SourceFile
 
 NAME: Final = "portkit.review.toml"
 _HEAD: Final = """\

@@ -8,9 +8,10 @@ reported, unless its ``since`` and ``until`` say that it has nothing to do in th
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -19,9 +20,6 @@ from portkit.syntax.regex import compile_regex
 from portkit.syntax.semver import version_precedence
 from portkit.syntax.token_patterns import TokenPattern
 from portkit.syntax.typed_toml import InvalidValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
 Version = Annotated[

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import glob
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from portkit.errors import ConfigError
 from portkit.profiles.accepted_findings import quote_toml
 from portkit.profiles.settings import NAME, parse_settings
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.cargo_workspace import CUDA_CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PORTKIT: Final = "PK9"
 """How codes begin that are about portkit's own settings, or about what it could not read."""

@@ -16,35 +16,36 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import convert, field
 from msgspec.structs import replace
 
-from portkit.codebases.directory import TEMPLATES, vendor_directory
+from portkit.codebases.directory import TEMPLATES, Directory, vendor_directory
 from portkit.codebases.registry import MAIN
 from portkit.errors import ProfileError
-from portkit.profiles.entries import CodebaseFile, KernelsCrate, ProsePatch, TextPatch
+from portkit.profiles.entries import (
+    CodebaseFile,
+    Condition,
+    Entry,
+    Fact,
+    FeatureConflict,
+    HipSources,
+    Host,
+    Keep,
+    KernelsCrate,
+    NoFeatureFiles,
+    Patch,
+    ProsePatch,
+    TextPatch,
+    Unported,
+)
 from portkit.profiles.feature_names import name_features
 from portkit.profiles.vendor_file import VendorFile
 from portkit.syntax.name_table import NameTable
-from portkit.syntax.typed_toml import suggest_nearest
+from portkit.syntax.typed_toml import Key, suggest_nearest
 from portkit.syntax.value import Value
 from portkit.templates import is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.codebases.directory import Directory
     from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-    from portkit.profiles.entries import (
-        Condition,
-        Entry,
-        Fact,
-        FeatureConflict,
-        HipSources,
-        Host,
-        Keep,
-        NoFeatureFiles,
-        Patch,
-        Unported,
-    )
-    from portkit.syntax.typed_toml import Key
 
 Kind = TypeVar("Kind")
 

@@ -8,23 +8,20 @@ worse than none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from pathlib import Path
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, field, to_builtins
 
 from portkit.errors import ConfigError
 from portkit.profiles import accepted_findings
 from portkit.profiles.entries import Condition, KernelsForm, Reason, Text
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.typed_toml import InvalidValueError, KeyLines, decode_toml
 from portkit.syntax.value import Value
 from portkit.workspace.exclusion_comments import strip_exclusion_comments
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from portkit.syntax.source_file import SourceFile
 
 NAME: Final = "portkit.toml"
 Gating = Literal["dummy", "cfg"]

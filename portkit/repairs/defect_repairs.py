@@ -16,11 +16,12 @@ from portkit.engine.plan import format_changes
 from portkit.hipify.kernel_profile import load_profile
 from portkit.hipify.patch import Patch
 from portkit.port.item_patches import REPAIR
+from portkit.profiles.defects import Defect, load_defects
 from portkit.profiles.defects import DefectPatch as Own
-from portkit.profiles.defects import load_defects
 from portkit.profiles.entries import CopyRepair as Declared
-from portkit.repairs.defect_page import read_page
-from portkit.repairs.defect_test import build_defect_test
+from portkit.profiles.entries import TokenPatch
+from portkit.repairs.defect_page import DefectPage, read_page
+from portkit.repairs.defect_test import DefectTest, build_defect_test
 from portkit.repairs.repaired_files import repair_files
 from portkit.syntax.value import Value
 from portkit.transaction.change import Change
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
 
     from portkit.context.port_job import PortJob
     from portkit.engine.scan import Scan
-    from portkit.profiles.defects import Defect
-    from portkit.profiles.entries import TokenPatch
-    from portkit.repairs.defect_page import DefectPage
-    from portkit.repairs.defect_test import DefectTest
 
 _MENDED: Final = "nothing of it is found: upstream has mended it, or says it in other words"
 _SHOWN: Final = 60

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
+from portkit.context.port_job import PortJob
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.patch import Patch
 from portkit.hipify.translator import apply_edits
 from portkit.port.copy_item import indent_lines, render_patch
-from portkit.port.item_patches import find_items_of_patches
+from portkit.port.item_patches import PatchMatch, find_items_of_patches
 from portkit.profiles.defects import DefectPatch
 from portkit.profiles.entries import CopyRepair, TokenPatch
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.token_patterns import fill_template
 from portkit.syntax.value import Value
 from portkit.workspace.edits import match_newlines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.port.item_patches import PatchMatch
 
 
 class RepairedFile(Value, frozen=True):

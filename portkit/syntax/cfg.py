@@ -7,16 +7,13 @@ Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``a
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import COMMENTS, group_attributes, node_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from tree_sitter import Node
 
 FIELD_VALUES = frozenset({"field_initializer", "shorthand_field_initializer"})
 """Nodes that give a field its value where a struct is made."""

@@ -5,13 +5,11 @@ To read it anew from the disk would be faster, but it may have been changed ther
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from portkit.syntax.source_file import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Found = TypeVar("Found", SourceFile, SourceFile | None)
 

@@ -8,10 +8,8 @@ brackets ``<<<`` and ``>>>`` are CUDA's (CUDA C++ Programming Guide, "Kernels").
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 OPENING: Final = {"(": ")", "[": "]", "{": "}"}
 """Each bracket that opens, and what closes it."""

@@ -7,13 +7,11 @@ that its patterns name, and a family says whether these are all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 MOST_STEPS: Final = 4_000
 """How many matrices are looked into for one ``match``; one over pairs of backends needs 30."""

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
-from portkit.syntax.source_file import node_text
+from tree_sitter import Node
+
+from portkit.syntax.source_file import SourceFile, node_text
 from portkit.syntax.toml_nodes import find_value, read_key, read_table_header, unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.syntax.source_file import SourceFile
 
 _LISTS = frozenset({"features", "required-features"})
 

@@ -5,14 +5,11 @@ Kinds of node: the Rust reference, chapter "Use declarations", as tree-sitter-ru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import SourceFile, field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from tree_sitter import Node
 
 
 def find_import_leaves(use: Node) -> Iterator[tuple[Node, str]]:

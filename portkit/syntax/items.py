@@ -6,19 +6,14 @@ Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from portkit.syntax.source_file import field_text, group_attributes, node_text
+from tree_sitter import Node
+
+from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import find_occurrences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
-
-    from portkit.syntax.source_file import SourceFile
 
 ITEMS = frozenset(
     {

@@ -6,11 +6,9 @@ Sources: the documentation of `std`, `anyhow`, `log`, `tracing`, `criterion` and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 
 class MacroUse(Enum):

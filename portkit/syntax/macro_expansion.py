@@ -6,15 +6,13 @@ here, such as an item, has no expansion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tree_sitter import Node
 
 _EXPRESSIONS: Final = frozenset({"expr", "expr_2021"})
 _TYPES: Final = frozenset({"path", "ty"})

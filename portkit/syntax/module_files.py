@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import field_text, group_attributes, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
 
 _PATH: Final = re.compile(r'#!?\[\s*path\s*=\s*(?:"([^"\\]*)"|r(#*)"([^"]*)"\2)\s*\]')
 _MAYBE: Final = re.compile(r"\bpath\s*=")

@@ -7,18 +7,15 @@ prose, kernel symbols and web addresses are never changed by the rule for identi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from msgspec import field
 
 from portkit.syntax.features import cargo_feature_variable
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import word_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
 
 # Block comments nest (the Rust reference, chapter "Comments"): two levels are looked into.
 _BLOCK = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/"

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING
 
 from portkit.syntax.name_table import NO_CODE
 from portkit.syntax.span import Span
 from portkit.syntax.word_search import find_occurrences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # A blank line, and then a line that is not indented and closes nothing. Where lines end with a
 # carriage return there is none, and the file is one part.

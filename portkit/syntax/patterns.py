@@ -6,16 +6,13 @@ Grammar: the Rust reference, chapter "Patterns"; kinds of node as tree-sitter-ru
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+
+from tree_sitter import Node
 
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import COMMENTS, SourceFile, node_text
 from portkit.syntax.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tree_sitter import Node
 
 _FIELDS = re.compile(r"\{[^{}]*\}")
 _BOUND = re.compile(r"(?<=[{,])\s*(?:ref\s+|mut\s+)*[A-Z]\w*\s*(?=[,}])")

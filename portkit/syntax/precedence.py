@@ -6,14 +6,12 @@ expressions", and "let statements".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import field_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
 
 _LEVELS: Final = (
     ("postfix",),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.imports import find_imported_names
 from portkit.syntax.source_file import field_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
 
 _WITH_MEMBERS: Final = frozenset({"enum_item", "trait_item"})
 """Items whose members are as public as they are (the Rust reference, "Visibility and Privacy")."""

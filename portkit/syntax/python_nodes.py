@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.syntax.source_file import field_text, node_text
+from portkit.syntax.source_file import SourceFile, field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.syntax.name_table import NameTable
-    from portkit.syntax.source_file import SourceFile
 
 CONDITIONAL = frozenset({"if_statement", "elif_clause", "while_statement"})
 """What has a condition."""

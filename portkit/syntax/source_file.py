@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Language, Node, Range, Tree
 
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
@@ -17,11 +20,6 @@ from portkit.syntax.word_search import (
     caseless_word_pattern,
     find_occurrences,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from tree_sitter import Language, Node, Range, Tree
 
 # The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
 _DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")

@@ -5,14 +5,12 @@ Grammar: the Rust reference, "Items", "Statements" and "Match expressions".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tree_sitter import Node
 
 _BEFORE: Final = frozenset({"async", "default", "extern", "pub", "unsafe"})
 """Words that may begin an item before the word that names its kind."""

@@ -8,17 +8,14 @@ holds a comment looks at comments as well.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from portkit.syntax.name_table import TOKEN
+from portkit.syntax.span import Span
 from portkit.syntax.typed_toml import InvalidValueError
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from portkit.syntax.span import Span
 
 _OPEN: Final = "([{"
 _CLOSE: Final = ")]}"

@@ -10,16 +10,13 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 import msgspec
+from tree_sitter import Node
 
 from portkit.errors import PortkitError, ProfileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
 
 T = TypeVar("T")
 Key = tuple[str | int, ...]

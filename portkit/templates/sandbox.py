@@ -7,23 +7,17 @@ budget.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import jinja2
-from jinja2.runtime import BlockReference, LoopContext, Macro
+from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from portkit.templates.allowed_syntax import CHARGE, HOLD, JOIN, prepare_template
-from portkit.templates.budget import LARGEST, TOO_LARGE, LimitError, measure_value
+from portkit.templates.budget import LARGEST, TOO_LARGE, Budget, LimitError, measure_value
 from portkit.templates.filters import allowed_filters, allowed_tests
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from jinja2.runtime import Context
-
-    from portkit.templates.budget import Budget
 
 _OF_A_LOOP: Final = frozenset(
     {"first", "index", "index0", "last", "length", "revindex", "revindex0"}

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from portkit.syntax.features import is_feature_name
 from portkit.syntax.semver import version_precedence
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Manifest = Mapping[str, Any]
 

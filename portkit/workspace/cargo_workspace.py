@@ -7,9 +7,10 @@ import os
 import posixpath
 import re
 import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portkit.errors import NotAWorkspaceError, ToolError
 from portkit.syntax.compressed_source import compress_source
@@ -19,9 +20,6 @@ from portkit.workspace.cargo_resolution import FILE, Manifests
 from portkit.workspace.lock_file import read_locked_crates
 from portkit.workspace.manifest import parse_manifest
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 KERNELS = (".cu", ".cuh")

@@ -9,13 +9,11 @@ the port's.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.syntax.value import Value
 from portkit.workspace.git_runner import run_git
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AUTHOR: Final = "portkit"
 """The author's name of a pure port, as ``git blame`` shows it."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
-from portkit.workspace.git_repository import find_repository
+from portkit.workspace.git_repository import Repository, find_repository
 from portkit.workspace.git_runner import run_git
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from portkit.workspace.git_repository import Repository
 
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 50

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DiskError
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LONGEST_GIT_FILE: Final = 1 << 16
 """How many bytes a ``.git`` file may have: it holds one path."""

@@ -12,25 +12,21 @@ import errno
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.errors import DiskError, ToolError
-from portkit.workspace.git_repository import find_repository
+from portkit.workspace.git_repository import Repository, find_repository
 from portkit.workspace.git_settings import (
+    Setting,
     find_repository_filters,
     read_settings,
     switch_off_hooks,
     write_settings,
 )
 from portkit.workspace.programs import find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from portkit.workspace.git_repository import Repository
-    from portkit.workspace.git_settings import Setting
 
 _OFF: Final = {
     "core.fsmonitor": "false",

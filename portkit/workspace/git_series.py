@@ -6,15 +6,13 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.errors import ToolError
 from portkit.syntax.value import Value
 from portkit.workspace.git_runner import run_git
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 TRAILER: Final = "Portkit-Series"
 """The trailer (git-interpret-trailers(1)) that says which commit of how many it is."""

@@ -8,12 +8,10 @@ the settings below and no other. The user's and the system's configuration is no
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _OWN_SCOPES: Final = frozenset({"local", "worktree"})
 """The scopes, as ``git config --show-scope`` names them, of what comes with a repository."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
 NAME: Final = "Cargo.lock"
 LARGEST: Final = 16 << 20

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import OutsideTreeError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Names that Windows takes for devices, with any extension:
 # https://learn.microsoft.com/windows/win32/fileio/naming-a-file

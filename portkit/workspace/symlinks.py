@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from portkit.workspace.git_repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def find_link(place: Path, beside: Iterable[Path] = ()) -> Path | None:
