@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from portkit.errors import ConfigError
-from portkit.profiles.entries import Text
+from portkit.profiles.entries import Text, describe
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.typed_toml import LARGEST, InvalidValueError, KeyLines, decode_toml
 from portkit.syntax.value import Value
@@ -35,13 +35,13 @@ Content = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="16 hexadecimal di
 class AcceptanceEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A place that was looked at."""
 
-    at: Annotated[Text, Meta(description="The file and the item, for readers of this file.")]
+    at: Annotated[Text, describe("The file and the item, for readers of this file.")]
     content: Annotated[
         tuple[Content, ...],
-        Meta(
+        describe(
+            "What stood and what is written there, hashed; a second one is what stands "
+            "there since the port was written.",
             min_length=1,
-            description="What stood and what is written there, hashed; a second one is what stands"
-            " there since the port was written.",
         ),
     ]
 
@@ -50,7 +50,7 @@ class AcceptanceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The places that a person has looked at and accepted as they are."""
 
     looked_at: Annotated[
-        dict[str, AcceptanceEntry], Meta(description="By the identity that reports show.")
+        dict[str, AcceptanceEntry], describe("By the identity that reports show.")
     ] = {}
 
     def __post_init__(self) -> None:

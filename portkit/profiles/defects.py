@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from portkit.profiles.entries import Entry, Page, TokenPatch
+from portkit.profiles.entries import Entry, Page, TokenPatch, describe
 from portkit.syntax.typed_toml import InvalidValueError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class DefectPatch(TokenPatch, frozen=True, kw_only=True, tag=False):
     """Tokens of the source vendor's side that a repair writes in another way, and no copy has."""
 
     count: Annotated[
-        int, Meta(ge=0, description="How often they stand in each item; 0 for any number.")
+        int, describe("How often they stand in each item; 0 for any number.", ge=0)
     ] = 1
 
     def __post_init__(self) -> None:
@@ -40,15 +40,15 @@ class DefectPatch(TokenPatch, frozen=True, kw_only=True, tag=False):
 class Defect(Entry, frozen=True, kw_only=True):
     """A defect of the codebase."""
 
-    page: Annotated[Page, Meta(description="The page about it, without its ending.")]
+    page: Annotated[Page, describe("The page about it, without its ending.")]
     subject: Annotated[
-        str, Meta(max_length=SUBJECT, description="The first line of the repair's commit.")
+        str, describe("The first line of the repair's commit.", max_length=SUBJECT)
     ] = ""
-    crate: Annotated[str, Meta(description="The package that has the test.")] = ""
-    without: Annotated[str, Meta(description="Why there is no repair.")] = ""
+    crate: Annotated[str, describe("The package that has the test.")] = ""
+    without: Annotated[str, describe("Why there is no repair.")] = ""
     change: Annotated[
         tuple[DefectPatch, ...],
-        Meta(description="What the repair changes besides what the patches for copies say."),
+        describe("What the repair changes besides what the patches for copies say."),
     ] = ()
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -21,51 +21,32 @@ from portkit.syntax.semver import version_precedence
 from portkit.syntax.token_patterns import TokenPattern
 from portkit.syntax.typed_toml import InvalidValueError
 
-Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+
+def describe(description: str, **more: Any) -> Meta:
+    """Return the description of a key, for the schema that editors read."""
+    return Meta(description=description, **more)
+
+
+_SOME: Final[dict[str, Any]] = {"pattern": r"\S", "title": "a text with something in it"}
+
+Text = Annotated[str, Meta(**_SOME)]
 Version = Annotated[
     str, Meta(pattern=r"^(\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?)?$", title="a version as 0.11.1")
 ]
 FullVersion = Annotated[str, Meta(pattern=r"^\d+\.\d+\.\d+$", title="a version as 0.11.1")]
-Reason = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="Why, for the reader of the report.",
-    ),
-]
+Reason = Annotated[str, describe("Why, for the reader of the report.", **_SOME)]
 Paths = Annotated[
     str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="A pattern over paths relative to the root; * stands for any characters.",
-    ),
+    describe("A pattern over paths relative to the root; * stands for any characters.", **_SOME),
 ]
-Symbol = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="A pattern over items, such as CudaDevice::compile.",
-    ),
-]
-Template = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="A file among the templates.",
-    ),
-]
-
-
+Symbol = Annotated[str, describe("A pattern over items, such as CudaDevice::compile.", **_SOME)]
+Template = Annotated[str, describe("A file among the templates.", **_SOME)]
 Page = Annotated[
     str,
-    Meta(
+    describe(
+        "The page about a defect of the codebase, without its ending.",
         pattern=r"^([a-z0-9]+(-[a-z0-9]+)*)?$",
         title="a name as conv-kernel-layout",
-        description="The page about a defect of the codebase, without its ending.",
     ),
 ]
 
@@ -84,17 +65,17 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     """One entry of a profile."""
 
     since: Annotated[
-        Version, Meta(description="The first version in which the entry has something to do.")
+        Version, describe("The first version in which the entry has something to do.")
     ] = ""
     until: Annotated[
-        Version, Meta(description="The first version in which it has nothing to do any more.")
+        Version, describe("The first version in which it has nothing to do any more.")
     ] = ""
 
     published: Annotated[
         bool,
-        Meta(
-            description="Whether every published version has what it names; what the repository"
-            " alone has may be missing from a tree."
+        describe(
+            "Whether every published version has what it names; what the repository alone "
+            "has may be missing from a tree."
         ),
     ] = True
 
@@ -127,8 +108,7 @@ class NoFeatureFiles(Entry, frozen=True, kw_only=True):
     path: Paths
     reason: Reason
     besides: Annotated[
-        tuple[Paths, ...],
-        Meta(description="Those of these files that are ported as any other."),
+        tuple[Paths, ...], describe("Those of these files that are ported as any other.")
     ] = ()
 
     def holds(self, path: str) -> bool:
@@ -143,23 +123,21 @@ class Condition(Entry, frozen=True, kw_only=True):
 
     when: Annotated[
         str,
-        Meta(
-            pattern=r"\S",
-            title="a text with something in it",
-            description="A regular expression (RE2) that is looked for in the whole condition's"
-            " text.",
+        describe(
+            "A regular expression (RE2) that is looked for in the whole condition's text.",
+            **_SOME,
             extra_json_schema={"format": "regex"},
         ),
     ]
     verdict: Annotated[
         Literal["widen", "keep", "peer", "join"],
-        Meta(
-            description="widen: it holds for ROCm too; keep: it is left alone; peer: a condition"
-            " on a peer, which is left alone; join: one on a peer that holds for ROCm too."
+        describe(
+            "widen: it holds for ROCm too; keep: it is left alone; peer: a condition on a "
+            "peer, which is left alone; join: one on a peer that holds for ROCm too."
         ),
     ]
     reason: Reason
-    path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
+    path: Annotated[Paths, describe("A pattern over paths; any by default.")] = "*"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -201,9 +179,8 @@ class ItemOverride(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag=
     template: Template
     fingerprints: Annotated[
         dict[str, Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="a fingerprint")]],
-        Meta(
-            description="The hash of the CUDA item in each version that the template was written"
-            " against."
+        describe(
+            "The hash of the CUDA item in each version that the template was written against."
         ),
     ] = {}
 
@@ -215,18 +192,14 @@ class TokenPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code"):
 
     match: Annotated[
         str,
-        Meta(
-            pattern=r"\S",
-            title="a text with something in it",
-            description="Tokens of the CUDA side; $name stands for those up to the next one.",
-        ),
+        describe("Tokens of the CUDA side; $name stands for those up to the next one.", **_SOME),
     ]
     symbol: Symbol = "*"
-    write: Annotated[str, Meta(description="What stands there in the copy, at most a line.")] = ""
+    write: Annotated[str, describe("What stands there in the copy, at most a line.")] = ""
     template: Annotated[
-        str, Meta(description="A file among the templates, for what is longer than a line.")
+        str, describe("A file among the templates, for what is longer than a line.")
     ] = ""
-    count: Annotated[int, Meta(ge=1, description="How often they stand in each item.")] = 1
+    count: Annotated[int, describe("How often they stand in each item.", ge=1)] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -252,9 +225,8 @@ class CopyRepair(TokenPatch, frozen=True, kw_only=True, tag="PK107"):
 
     source: Annotated[
         str,
-        Meta(
-            description="What stands on the CUDA side once it is repaired, where that is not what"
-            " the copy has."
+        describe(
+            "What stands on the CUDA side once it is repaired, where that is not what the copy has."
         ),
     ] = ""
     page: Page = ""
@@ -285,10 +257,10 @@ class Guard(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK106"
     template: Template
     lacking: Annotated[
         dict[Text, Text],
-        Meta(description="What stands for a parameter that the function lacks, by its name."),
+        describe("What stands for a parameter that the function lacks, by its name."),
     ] = field(default_factory=dict)
     calls: Annotated[
-        str, Meta(description="A file among the templates: items that the statement calls.")
+        str, describe("A file among the templates: items that the statement calls.")
     ] = ""
 
 
@@ -306,7 +278,7 @@ class ProsePatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="P
 
     find: Text
     write: Text
-    path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
+    path: Annotated[Paths, describe("A pattern over paths; any by default.")] = "*"
 
 
 class TextPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK109"):
@@ -321,9 +293,9 @@ class TextPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK
     find: Text
     write: Annotated[
         Text,
-        Meta(
-            description="What stands there afterwards; $all for the text, $version for the"
-            " version of the workspace."
+        describe(
+            "What stands there afterwards; $all for the text, $version for the version of "
+            "the workspace."
         ),
     ]
 
@@ -411,9 +383,9 @@ class Added(Entry, frozen=True, kw_only=True):
 class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a file of the tree holds a text: templates name it as ``facts.NAME``."""
 
-    path: Annotated[Text, Meta(description="A file of the tree, relative to the root.")]
-    holds: Annotated[str, Meta(description="A text; empty for a file that has to exist.")] = ""
-    missing: Annotated[bool, Meta(description="The answer where there is no such file.")] = False
+    path: Annotated[Text, describe("A file of the tree, relative to the root.")]
+    holds: Annotated[str, describe("A text; empty for a file that has to exist.")] = ""
+    missing: Annotated[bool, describe("The answer where there is no such file.")] = False
 
 
 Identifier = Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="an identifier")]
@@ -428,22 +400,16 @@ class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Its method is called as a device's is, by the host's name, and so is the host's storage.
     """
 
-    name: Annotated[
-        Identifier, Meta(description="What the host is called in the names of methods.")
-    ]
-    storage: Annotated[
-        Identifier, Meta(description="The type of what an operation is given there.")
-    ]
+    name: Annotated[Identifier, describe("What the host is called in the names of methods.")]
+    storage: Annotated[Identifier, describe("The type of what an operation is given there.")]
     download: Annotated[
-        Identifier, Meta(description="The method of a device's storage that copies it to the host.")
+        Identifier, describe("The method of a device's storage that copies it to the host.")
     ]
     upload: Annotated[
-        Identifier,
-        Meta(description="The method of a device that copies a storage of the host's to it."),
+        Identifier, describe("The method of a device that copies a storage of the host's to it.")
     ]
     traits: Annotated[
-        Text,
-        Meta(description="What has these methods: a path within the crate that has the storage."),
+        Text, describe("What has these methods: a path within the crate that has the storage.")
     ]
 
 
@@ -451,14 +417,13 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of the codebase's own."""
 
     words: Annotated[
-        dict[str, Text | Renamed],
-        Meta(description="Identifiers of its own, and what they become."),
+        dict[str, Text | Renamed], describe("Identifiers of its own, and what they become.")
     ] = {}
     kept: Annotated[
         dict[str, Reason | Unported],
-        Meta(
-            description="Identifiers of its own that name CUDA's platform and stay as they are,"
-            " with the reason: every backend uses them."
+        describe(
+            "Identifiers of its own that name CUDA's platform and stay as they are, with "
+            "the reason: every backend uses them."
         ),
     ] = {}
 
@@ -466,64 +431,63 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is particular to one codebase."""
 
-    name: Annotated[Text, Meta(description="The codebase.")]
+    name: Annotated[Text, describe("The codebase.")]
     crate: Annotated[
-        Text, Meta(description="The crate whose presence says that a workspace is this codebase.")
+        Text, describe("The crate whose presence says that a workspace is this codebase.")
     ]
-    first_version: Annotated[Version, Meta(description="The first version that can be ported.")]
+    first_version: Annotated[Version, describe("The first version that can be ported.")]
     error_without_feature: Annotated[
-        str,
-        Meta(description="The variant of its error that says that the vendor's feature is off."),
+        str, describe("The variant of its error that says that the vendor's feature is off.")
     ] = ""
     uses: Annotated[
         tuple[Text, ...],
-        Meta(
-            description="Other codebases that it is built on, whose port its own takes: their"
-            " crates have the feature that the port writes."
+        describe(
+            "Other codebases that it is built on, whose port its own takes: their crates "
+            "have the feature that the port writes."
         ),
     ] = ()
     bindings: Annotated[
-        str, Meta(description="The crate of bindings that the port writes; NAME-hip by default.")
+        str, describe("The crate of bindings that the port writes; NAME-hip by default.")
     ] = ""
     feature: Annotated[
-        str, Meta(description="The Cargo feature that the port writes; rocm by default.")
+        str, describe("The Cargo feature that the port writes; rocm by default.")
     ] = ""
     source_feature: Annotated[
-        str, Meta(description="The Cargo feature of the CUDA backend; cuda by default.")
+        str, describe("The Cargo feature of the CUDA backend; cuda by default.")
     ] = ""
     source_bindings: Annotated[
         dict[FullVersion, FullVersion],
-        Meta(
-            description="The version of cudarc that its crates ask for, by the version of its own"
-            " from which on they do, where they hand cudarc out to what is built on them."
+        describe(
+            "The version of cudarc that its crates ask for, by the version of its own from "
+            "which on they do, where they hand cudarc out to what is built on them."
         ),
     ] = {}
     generator: Annotated[
         str,
-        Meta(
-            description="The crate that writes HIP sources at run time, where the port needs it;"
-            " NAME-ug-rocm by default."
+        describe(
+            "The crate that writes HIP sources at run time, where the port needs it; NAME-"
+            "ug-rocm by default."
         ),
     ] = ""
     variables: Annotated[
         str,
-        Meta(
-            description="How the names of the environment variables begin that the port reads;"
-            " NAME_ROCM by default."
+        describe(
+            "How the names of the environment variables begin that the port reads; "
+            "NAME_ROCM by default."
         ),
     ] = ""
     names: Words = Words()
     dependencies: Annotated[
         dict[str, str],
-        Meta(
-            description="Its own crates and their counterparts: facade and kernels are the crates"
-            " that the port writes, shared is what every backend may use, an empty text drops the"
+        describe(
+            "Its own crates and their counterparts: facade and kernels are the crates that "
+            "the port writes, shared is what every backend may use, an empty text drops the"
             " entry."
         ),
     ] = {}
     unported: Annotated[
         dict[str, Reason | Unported],
-        Meta(description="Its own features without a counterpart, with the reason."),
+        describe("Its own features without a counterpart, with the reason."),
     ] = {}
     host: Host | None = None
     kernels: KernelsCrate | None = None
@@ -535,11 +499,10 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     patch: tuple[Patch, ...] = ()
     facts: Annotated[
         dict[Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="a name")], Fact],
-        Meta(description="Whether files of the tree hold texts: templates name it facts.NAME."),
+        describe("Whether files of the tree hold texts: templates name it facts.NAME."),
     ] = {}
     templates: Annotated[
-        dict[str, Template | Added],
-        Meta(description="Files to add: path in the tree to template."),
+        dict[str, Template | Added], describe("Files to add: path in the tree to template.")
     ] = {}
 
     def __post_init__(self) -> None:

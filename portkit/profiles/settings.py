@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, field, to_builtins
 
 from portkit.errors import ConfigError
 from portkit.profiles import accepted_findings
-from portkit.profiles.entries import Condition, KernelsForm, Reason, Text
+from portkit.profiles.entries import Condition, KernelsForm, Reason, Text, describe
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.typed_toml import InvalidValueError, KeyLines, decode_toml
 from portkit.syntax.value import Value
@@ -39,14 +39,14 @@ class ExcludeEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Findings that you exclude from the port, with your reason."""
 
     reason: Reason
-    codes: Annotated[tuple[Code, ...] | None, Meta(description="Codes, or how they begin.")] = None
+    codes: Annotated[tuple[Code, ...] | None, describe("Codes, or how they begin.")] = None
     paths: Annotated[
         tuple[Text, ...] | None,
-        Meta(description="Patterns over paths relative to the root; * stands for any characters."),
+        describe("Patterns over paths relative to the root; * stands for any characters."),
     ] = None
     symbols: Annotated[
         tuple[Text, ...] | None,
-        Meta(description="Items, as reports name them; they go with codes or paths."),
+        describe("Items, as reports name them; they go with codes or paths."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class DependencySource(
 ):
     """Where the tree takes a crate from, as Cargo's dependencies say it."""
 
-    path: Annotated[Text, Meta(description="A folder, relative to the root.")] | None = None
+    path: Annotated[Text, describe("A folder, relative to the root.")] | None = None
     git: Text | None = None
     branch: Text | None = None
     tag: Text | None = None
@@ -90,77 +90,73 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     profile: (
         Annotated[
             Text,
-            Meta(
-                description="The codebase: a name that portkit knows, or a directory of the tree"
-                " that holds a codebase.toml. By default the one whose crate is in the workspace."
+            describe(
+                "The codebase: a name that portkit knows, or a directory of the tree that holds"
+                " a codebase.toml. By default the one whose crate is in the workspace."
             ),
         ]
         | None
     ) = None
     gating: (
-        Annotated[
-            Gating,
-            Meta(description="What stands without the feature: a dummy backend, or nothing."),
-        ]
+        Annotated[Gating, describe("What stands without the feature: a dummy backend, or nothing.")]
         | None
     ) = None
     archs: (
         Annotated[
             tuple[Arch, ...],
-            Meta(min_length=1, description="The architectures that kernels are compiled for."),
+            describe("The architectures that kernels are compiled for.", min_length=1),
         ]
         | None
     ) = None
     kernels: (
         Annotated[
             KernelsForm,
-            Meta(
-                description="Whether the port holds translations of the CUDA kernels, or compiles"
-                " the CUDA sources as they stand, with a patch for what AMD needs otherwise."
+            describe(
+                "Whether the port holds translations of the CUDA kernels, or compiles the CUDA "
+                "sources as they stand, with a patch for what AMD needs otherwise."
             ),
         ]
         | None
     ) = None
     bindings: Annotated[
         DependencySource | None,
-        Meta(
-            description="Where the tree takes the HIP bindings from. By default the port holds a"
-            " copy of them."
+        describe(
+            "Where the tree takes the HIP bindings from. By default the port holds a copy of them."
         ),
     ] = None
     build: Annotated[
         DependencySource | None,
-        Meta(
-            description="Where the tree takes the crate from that compiles kernels, hiprc-build."
-            " By default the crate of kernels holds a copy of it."
+        describe(
+            "Where the tree takes the crate from that compiles kernels, hiprc-build. By "
+            "default the crate of kernels holds a copy of it."
         ),
     ] = None
     ci: (
         Annotated[
             bool,
-            Meta(
-                description="Whether the port brings a workflow of GitHub Actions for the feature."
-                " By default it does where the tree has workflows."
+            describe(
+                "Whether the port brings a workflow of GitHub Actions for the feature. By "
+                "default it does where the tree has workflows."
             ),
         ]
         | None
     ) = None
     exclude: Annotated[
         tuple[ExcludeEntry, ...],
-        Meta(description="Findings that you exclude from the port, each with your reason."),
+        describe("Findings that you exclude from the port, each with your reason."),
     ] = ()
     skip: Annotated[
         tuple[ExcludeEntry, ...],
-        Meta(
-            description="The old spelling of exclude, which portkit still reads.",
+        describe(
+            "The old spelling of exclude, which portkit still reads.",
             extra_json_schema={"deprecated": True},
         ),
     ] = ()
     decision: Annotated[
         tuple[Condition, ...],
-        Meta(
-            description="Decisions about conditions on the device; the first that applies counts,"
-            " before the profile's."
+        describe(
+            "Decisions about conditions on the device; the first that applies counts, "
+            "before the profile's."
         ),
     ] = ()
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from portkit.profiles.entries import describe
 from portkit.syntax.semver import version_precedence
 
 if TYPE_CHECKING:
@@ -22,11 +23,9 @@ FILE: Final = "proven.toml"
 class TestedVersions(Struct, frozen=True, forbid_unknown_fields=True):
     """What a port was proven on."""
 
-    versions: Annotated[
-        tuple[str, ...], Meta(description="The published versions, in their order.")
-    ]
-    commits: Annotated[int, Meta(description="How many commits between and after them.")] = 0
-    newest: Annotated[str, Meta(description="The day of the newest commit, as 2026-08-14.")] = ""
+    versions: Annotated[tuple[str, ...], describe("The published versions, in their order.")]
+    commits: Annotated[int, describe("How many commits between and after them.")] = 0
+    newest: Annotated[str, describe("The day of the newest commit, as 2026-08-14.")] = ""
 
     @property
     def span(self) -> str:
