@@ -83,7 +83,7 @@ def _once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rustfmt, "formatted", formatted_once)
-        patch.setattr("portkit.codebases.directory.decode", decode_once)
+        patch.setattr("portkit.codebases.directory.decode_toml", decode_once)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 

@@ -419,7 +419,7 @@ def test_a_killed_run_is_ended_before_the_tree_is_read(
         return cargo_workspace.load_workspace(root)
 
     monkeypatch.setattr("portkit.transaction.transaction.recover_run", recover)
-    monkeypatch.setattr("portkit.engine.session.load", load)
+    monkeypatch.setattr("portkit.engine.session.load_workspace", load)
     done = apply(candle)
     assert (done.code, events) == (0, ["recover", "load"])
     assert done.err == "a run of portkit had been killed and was finished now: it wrote 1 file\n"
@@ -702,7 +702,7 @@ def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch)
     def scan(*_: object, **__: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("portkit.engine.session.scan", scan)
+    monkeypatch.setattr("portkit.engine.session.scan_workspace", scan)
     done = invoke("scan", candle)
     assert (done.code, done.out, done.err.count("\n")) == (70, "", 1)
     assert "defect of portkit, please report it (RuntimeError: two lines)" in done.err
@@ -715,7 +715,7 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
     def scan(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("portkit.engine.session.scan", scan)
+    monkeypatch.setattr("portkit.engine.session.scan_workspace", scan)
     done = invoke("scan", candle)
     assert (done.code, done.err) == (130, "error: interrupted\n")
 

@@ -113,7 +113,7 @@ def test_a_package_s_codebase_is_found_by_its_crate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "find_shipped", dict)  # as if portkit did not know candle
-    monkeypatch.setattr("portkit.engine.session.brought", dict)
+    monkeypatch.setattr("portkit.engine.session.find_shipped", dict)
     candle = make_candle(tmp_path / "candle")
     assert invoke("apply", candle, "--check").code == 16
     make_codebase(tmp_path / "packages/toy_port")

@@ -75,7 +75,7 @@ def test_an_interruption_ends_it(
     def climb(*_: object) -> NoReturn:
         raise sign
 
-    monkeypatch.setattr("portkit.verify.session.climb", climb)
+    monkeypatch.setattr("portkit.verify.session.run_steps", climb)
     done = invoke("verify", toy, "--series", "--only", "coverage", "--keep-going")
     assert done.code == (143 if isinstance(sign, SystemExit) else 130)
     assert [line for line in done.out.splitlines() if line.startswith("1/")]

@@ -89,7 +89,7 @@ def test_each_link_of_a_chain_is_looked_at_once(monkeypatch: pytest.MonkeyPatch)
             seen += 1
             yield link
 
-    monkeypatch.setattr("portkit.port.emit.links_of", links)
+    monkeypatch.setattr("portkit.port.emit.list_chain_links", links)
     found = scan_of(crate(INPUTS["branches of a chain"][1](300))).findings
     assert len(found) >= 300
     assert seen == 301
