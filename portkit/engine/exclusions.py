@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.port import error_arms
 from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
 from portkit.profiles.settings import NAME, Exclusion, Settings
 from portkit.rules import ExceptionRule, list_rules
@@ -123,7 +122,7 @@ def _exclude_finding(
         return finding
     standing = is_written(finding)
     message, detail = reasons[0]
-    if error_arms.has_error_arm(finding):
+    if finding.replaces_error_arm:
         detail += "; its arm answers with an error"
     if standing:
         detail += "; what the port has written there stays until somebody takes it out"

@@ -41,13 +41,13 @@ def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
             f, f.reason or f.message if f.excluded else why
         )
         for f in whole.findings
-        if f.instead
+        if f.fallback_edits
         and (f.excluded or (locate_partial_port(f) not in places and f.status is Status.TODO))
         and _is_compiled(whole, places, f)
         and any(variants.get(name) for name in _enums(whole, f))
     }
     kept = [
-        replace(f, status=Status.NONE, edits=()) if f.excluded and f.instead else f
+        replace(f, status=Status.NONE, edits=()) if f.excluded and f.fallback_edits else f
         for f in chosen.findings
         if locate_partial_port(f) not in errors
     ]
@@ -78,7 +78,11 @@ def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
         if f.status is Status.TODO
         and (
             any(named.search(edit.text) for edit in f.edits)
-            or (f.instead and not f.excluded and any(name in gone for name in _enums(whole, f)))
+            or (
+                f.fallback_edits
+                and not f.excluded
+                and any(name in gone for name in _enums(whole, f))
+            )
         )
     ]
 
@@ -111,7 +115,7 @@ def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
             written = (
                 f.status is Status.TODO and not f.excluded and locate_partial_port(f) in chosen
             )
-            name = f.symbol.rpartition("enum ")[2]
+            (name,) = f.types
             found[name] = found.get(name, False) or written or f.status is Status.PORTED
     return found
 
@@ -120,10 +124,10 @@ def _enums(whole: Scan, finding: Finding) -> list[str]:
     """Return the enums that an arm is about, by the names that they are declared under."""
     text = whole.job.workspace.sources[finding.path].data.decode(errors="replace")
     found = []
-    for name in re.findall(r"\w+", finding.construct.partition(": ")[2]):
+    for name in finding.types:
         alias = re.search(rf"\b(\w+)\s+as\s+{name}\b|\btype\s+{name}\s*=\s*(?:\w+::)*(\w+)", text)
         found.append((alias[1] or alias[2]) if alias else name)
-    return found if found != ["value"] else re.findall(r"\b(\w+)::(?:\*|\{)", text)
+    return found or re.findall(r"\b(\w+)::(?:\*|\{)", text)
 
 
 def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:

@@ -16,6 +16,7 @@ from portkit.init.ported_dependencies import find_bindings_beside, uses_bindings
 from portkit.port import cuda_only_deps, cuda_tools
 from portkit.port.whole_crates import find_whole_crates
 from portkit.profiles.profile import load_codebase
+from portkit.rules import cfg_item, enum_variant
 from portkit.syntax.features import is_feature_name
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from portkit.workspace.cargo_workspace import Crate
     from portkit.workspace.finding import Finding
 
-_VARIANT: Final = "PK505"
-_MODULE: Final = re.compile(r"\b(\w+) = \"(\w+)\"")
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
 """How the name of an error begins that says that a backend was not built."""
 _TRANSLATED: Final = ".cu"
@@ -39,7 +38,7 @@ def infer_profile(found: Scan) -> Draft:
     job = found.job
     crate, why = _find_marker(job)
     name, named_by = _name(job, crate)
-    variants = [f for f in found.findings if f.code == _VARIANT]
+    variants = [f for f in found.findings if f.code == enum_variant.RULE.code]
     version = job.workspace.version
     uses = tuple(_uses(job))
     bindings = _bindings(job, uses)
@@ -119,9 +118,9 @@ def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
 def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Inferred]]:
     """Yield the error that says that the feature is off, where one variant alone looks so."""
     found = [
-        (match[1], f"{finding.path}: {finding.symbol}")
+        (finding.renamed[1], f"{finding.path}: {finding.symbol}")
         for finding in variants
-        if (match := re.search(r"gains (\w+)", finding.message)) and _WITHOUT.match(match[1])
+        if _WITHOUT.match(finding.renamed[1])
     ]
     if len(found) == 1:
         yield "error_without_feature", Inferred(*found[0])
@@ -273,11 +272,11 @@ def _find_questions(found: Scan) -> Iterator[Question]:
     taken: Mapping[str, str] = found.job.codebase.words
     asked: set[str] = set()
     for finding in found.findings:
-        named = _MODULE.search(finding.message) if "[names.words]" in finding.message else None
-        if named and named[1] not in asked and named[1] not in taken:
-            asked.add(named[1])
+        name, proposed = finding.renamed
+        if finding.code == cfg_item.RULE.code and name and name not in {*asked, *taken}:
+            asked.add(name)
             evidence = f"{finding.path} declares it under the feature, and its file names CUDA"
-            yield Question(named[1], named[2], evidence)
+            yield Question(name, proposed, evidence)
 
 
 def _list_undecided(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[str]:

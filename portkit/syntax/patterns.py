@@ -75,17 +75,19 @@ def pattern_key(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r'\b[A-Z]\w*\b(?!::)|"[^"]*"', text)) or (text.strip(),)
 
 
-def find_enum_name(pattern: Node, own_type: str) -> str:
-    """Return the enum that a pattern is about, or a tuple of them, or ``string``."""
+def find_enum_names(pattern: Node, own_type: str) -> tuple[str, ...]:
+    """Return the enums that a pattern names, each once; ``string`` if it only names strings."""
     text = strip_comments_and_strings(node_text(pattern))
-    names: list[str] = []
-    for path in re.findall(r"((?:\w+::)+)[A-Z]\w*", text):
-        name = path.rstrip(":").rsplit("::", 1)[-1]
-        names.append(own_type if name == "Self" else name)
-    unique = list(dict.fromkeys(n for n in names if n))
-    if not unique:
-        return "string" if '""' in text else "value"
-    return unique[0] if len(unique) == 1 else f"({', '.join(unique)})"
+    names = re.findall(r"(?:\w+::)*(\w+)::[A-Z]\w*", text)
+    unique = dict.fromkeys(own_type if name == "Self" else name for name in names)
+    found = tuple(name for name in unique if name)
+    return found or (("string",) if '""' in text else ())
+
+
+def find_enum_name(pattern: Node, own_type: str) -> str:
+    """Return the enum that a pattern is about in words: a tuple of them, or ``value``."""
+    names = find_enum_names(pattern, own_type) or ("value",)
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def find_bindings(pattern: Node) -> Iterator[Node]:

@@ -77,14 +77,18 @@ class Finding(Value, frozen=True):
         construct: the kind of construct in words, such as ``match arm: Device``.
         symbol: the item that holds it, such as ``Device::location``.
         edits: what to change in ``path``; empty unless ``status`` is ``todo``.
-        instead: what to change in ``path`` if the place is left out, so that the tree compiles.
+        fallback_edits: what to change in ``path`` if the place is left out, so that it compiles.
+        replaces_error_arm: whether an arm that answers with an error stands at the place.
+        types: the types whose values it is about, as the file calls them: the enum of a variant,
+            those that a pattern names.
+        renamed: a name, and what it becomes or could become.
         files: makes the files to add; called only when they are written.
         claims: the spans whose backend mentions the finding accounts for.
         detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
             text.
         reason: why, where the message says more than that: in the profile's words, or without the
             figures of this tree.
-        excepted: whether a person, and no rule or profile, has decided to leave the place alone.
+        excluded: whether a person, and no rule or profile, has decided to leave the place alone.
         outdated: whether it is about a file that was written as a whole and is not what would be
             written now.
         looked_at: whether a person has accepted the place as it is (``portkit review``).
@@ -111,7 +115,10 @@ class Finding(Value, frozen=True):
     outdated: bool = False
     entry: str = ""
     shadowed: tuple[str, ...] = ()
-    instead: tuple[Edit, ...] = ()
+    fallback_edits: tuple[Edit, ...] = ()
+    replaces_error_arm: bool = False
+    types: tuple[str, ...] = ()
+    renamed: tuple[str, str] = ("", "")
     looked_at: bool = False
     line: int = 0
 
