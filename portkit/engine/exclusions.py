@@ -9,23 +9,19 @@ exception that excepts nothing is reported, since it would hide the next place t
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.engine.scan import Scan
 from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
 from portkit.profiles.settings import NAME, Exclusion, Settings
 from portkit.rules import ExceptionRule, list_rules
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.workspace import exclusion_comments
+from portkit.workspace.exclusion_comments import ExclusionComment
 from portkit.workspace.finding import Applicability, Finding, Status, no_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from portkit.engine.scan import Scan
-    from portkit.workspace.exclusion_comments import ExclusionComment
-
 
 NEEDS_DECISION: Final = (Applicability.REVIEW, Applicability.MANUAL)
 """What is for a person to see to."""

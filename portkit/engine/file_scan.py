@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from portkit.context.port_job import PortJob
+from portkit.engine.rule_index import RuleIndex
 from portkit.engine.walk import MOST_PLACES, TooMuchError, Unaccounted, Walk, make_manual
 from portkit.errors import PlanError, PortkitError
 from portkit.port.reexported_bindings import adapt_to_file
@@ -15,13 +17,7 @@ from portkit.syntax.source_file import SourceFile
 from portkit.syntax.word_search import build_word_finder, find_occurrences
 from portkit.workspace.cargo_workspace import KERNELS
 from portkit.workspace.edits import apply_edits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.rule_index import RuleIndex
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding
 
 _UNSETTLED = (
     "with what would be written the parser understands this file otherwise, so nothing is written:"

@@ -7,19 +7,16 @@ kept wherever it is used: a function ``use_nccl``, a field ``cuda_peer_access``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.profiles.profile import CodebaseProfile, VendorProfile
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.word_search import build_word_finder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.cargo_workspace import Workspace
 
 _KEYWORDS: Final = (
     *("const", "enum", "fn", "macro_rules!", "mod", "static", "struct", "trait", "type", "union"),

@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, NoReturn, TypeVar
+from io import BufferedRWPair
+from typing import Any, TypeVar
 
 from portkit.syntax.value import Value
 
@@ -36,12 +38,12 @@ class Team(Value, frozen=True):
     """The processes of a job, as one of them sees it.
 
     Attributes:
-        partner: what the other process writes and what it reads; none where there is no other.
+        partner: a stream to and from the other process; none where there is no other.
         tickets: a pipe that holds each number below ``_TICKETS`` once, for both processes.
     """
 
     first: bool = True
-    partner: tuple[IO[bytes], IO[bytes]] | None = None
+    partner: BufferedRWPair | None = None
     tickets: int = -1
 
     def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
@@ -92,19 +94,17 @@ class Team(Value, frozen=True):
     def _send(self, value: object) -> None:
         if self.partner is None:
             return
-        _, outgoing = self.partner
         try:
-            pickle.dump(value, outgoing, pickle.HIGHEST_PROTOCOL)
-            outgoing.flush()
+            pickle.dump(value, self.partner, pickle.HIGHEST_PROTOCOL)
+            self.partner.flush()
         except OSError as error:
             raise PartnerLostError from error
 
     def _received(self) -> list[Any]:
         if self.partner is None:
             return []
-        incoming, _ = self.partner
         try:
-            return [pickle.load(incoming)]
+            return [pickle.load(self.partner)]
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise PartnerLostError from error
 
@@ -118,13 +118,21 @@ def run_in_two_processes(work: Callable[[Team], Result], weight: int) -> Result:
     alone = sys.platform != "linux" or threading.active_count() > 1
     if alone or (os.cpu_count() or 1) < 2 or weight < WORTH_IT:
         return work(Team())
-    from_second, from_first = os.pipe(), os.pipe()
+    ours, theirs = socket.socketpair()
     tickets = _tickets()
     child = os.fork()
     if child == 0:
-        _second(work, tickets, incoming=from_first, outgoing=from_second)
+        ours.close()
+        try:
+            with _open_channel(theirs) as partner:
+                work(Team(first=False, partner=partner, tickets=tickets))
+        finally:
+            # No clean-up of the first process's objects and streams from here. A failure shows by
+            # the closed channel.
+            os._exit(0)
+    theirs.close()
     try:
-        with _partner(incoming=from_second, outgoing=from_first) as partner:
+        with _open_channel(ours) as partner:
             return work(Team(first=True, partner=partner, tickets=tickets))
     except PartnerLostError:
         return work(Team())
@@ -141,33 +149,14 @@ def _tickets() -> int:
     return reading
 
 
-def _second(
-    work: Callable[[Team], object],
-    tickets: int,
-    incoming: tuple[int, int],
-    outgoing: tuple[int, int],
-) -> NoReturn:
-    try:
-        with _partner(incoming, outgoing) as partner:
-            work(Team(first=False, partner=partner, tickets=tickets))
-    finally:
-        # No clean-up of the first process's objects and streams from here. A failure shows by the
-        # closed pipe.
-        os._exit(0)
-
-
 @contextlib.contextmanager
-def _partner(
-    incoming: tuple[int, int], outgoing: tuple[int, int]
-) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Give the ends of two pipes that are this process's; the other process has the others."""
-    os.close(incoming[1])
-    os.close(outgoing[0])
-    ends = os.fdopen(incoming[0], "rb"), os.fdopen(outgoing[1], "wb")
+def _open_channel(end: socket.socket) -> Iterator[BufferedRWPair]:
+    """Open one end of a pair of sockets as a stream, and close both."""
+    channel = end.makefile("rwb")
     try:
-        yield ends
+        yield channel
     finally:
-        for end in ends:
-            # What is still to be written has no reader any more.
-            with contextlib.suppress(OSError):
-                end.close()
+        # What is still to be written has no reader any more.
+        with contextlib.suppress(OSError):
+            channel.close()
+        end.close()

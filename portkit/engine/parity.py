@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
 
 from portkit.context.port_job import Gating, PortJob
+from portkit.engine.scan import Scan
 from portkit.port.function_guards import find_guarded_functions
 from portkit.port.gating import gate_arms
 from portkit.port.host_fallback import find_host_computation
@@ -24,13 +27,6 @@ from portkit.syntax.source_file import SourceFile, field_text, group_attributes,
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import find_requestable_features
 from portkit.workspace.finding import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.engine.scan import Scan
 
 _NAMED = frozenset(
     {

@@ -7,21 +7,17 @@ before and does not find is the tree's own. Source: the Cargo Book, chapters "Wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from portkit.checks.manifests import find_namers, ported_manifests
 from portkit.engine.partial_ports import list_places, locate_partial_port
+from portkit.engine.scan import Scan
 from portkit.errors import PlanError
+from portkit.transaction.change import Change
 from portkit.workspace.cargo_resolution import FILE, CargoFault
+from portkit.workspace.cargo_workspace import Workspace
 from portkit.workspace.finding import Finding, Status
 from portkit.workspace.manifest import read_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from portkit.engine.scan import Scan
-    from portkit.transaction.change import Change
-    from portkit.workspace.cargo_workspace import Workspace
 
 
 def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> None:

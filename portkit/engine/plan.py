@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from portkit.engine.rustfmt import Refusal, Rustfmt
+from portkit.engine.scan import Scan
 from portkit.errors import PlanError
 from portkit.syntax.value import Value
 from portkit.transaction.transaction import Change
 from portkit.workspace.edits import apply_edits
 from portkit.workspace.finding import Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from portkit.engine.scan import Scan
 
 
 class Plan(Value, frozen=True):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
+from portkit.context.port_job import PortJob
 from portkit.rules import FileFilter, FileRule, GapRule, Rule, SiteRule, TreeRule
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding
 
 
 class RuleIndex(Value, frozen=True):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import bisect
 import re
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
 from portkit.context.macro_fragments import parse_tokens
 from portkit.context.port_job import PortJob, Scope, Site
+from portkit.engine.rule_index import RuleIndex
 from portkit.port.emit import make_finding
 from portkit.rules import FileFilter
 from portkit.syntax.cfg import FIELD_VALUES
@@ -23,16 +25,9 @@ from portkit.syntax.source_file import (
     node_text,
     span_of,
 )
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
-    from tree_sitter import Node
-
-    from portkit.engine.rule_index import RuleIndex
-    from portkit.syntax.span import Span
 
 _NOT_WHOLE = (
     "the parser does not understand the item around this place (PK901), so nothing is written: do"

@@ -5,28 +5,25 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from portkit.codebases.registry import find_announced, find_codebase, find_shipped, list_codebases
+from portkit.context.port_job import PortJob
 from portkit.engine.dependency_ports import add_dependency_ports
+from portkit.engine.scan import Scan
 from portkit.init.draft import Draft, Inferred, Question
 from portkit.init.ported_dependencies import find_bindings_beside, uses_bindings
 from portkit.port import cuda_only_deps, cuda_tools
 from portkit.port.whole_crates import find_whole_crates
+from portkit.profiles.cuda_only_crate import CudaOnlyCrate
 from portkit.profiles.profile import load_codebase
 from portkit.rules import cfg_item, enum_variant
 from portkit.syntax.features import is_feature_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-    from portkit.workspace.cargo_workspace import Crate
-    from portkit.workspace.finding import Finding
+from portkit.workspace.cargo_workspace import Crate
+from portkit.workspace.finding import Finding
 
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
 """How the name of an error begins that says that a backend was not built."""

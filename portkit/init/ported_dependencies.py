@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.codebases.registry import find_codebase
+from portkit.context.port_job import PortJob
+from portkit.engine.scan import Scan
 from portkit.fetch.workspace import list_published_crates
 from portkit.init.draft import Inferred
 from portkit.port.hip_bindings import has_bindings_dependency
 from portkit.profiles.profile import load_codebase
 from portkit.workspace import lock_file
 from portkit.workspace.manifest import parse_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
 
 
 def find_ported_folder(after: Scan, codebase: str) -> str:

@@ -6,15 +6,13 @@ what else the repair of a defect needs, or why there is none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
+from portkit.codebases.directory import Directory
 from portkit.profiles.entries import Entry, Page, TokenPatch, describe
 from portkit.syntax.typed_toml import InvalidValueError
-
-if TYPE_CHECKING:
-    from portkit.codebases.directory import Directory
 
 FILE: Final = "upstream.toml"
 """In the directory of a codebase."""

@@ -8,10 +8,11 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase, translate
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import convert, field
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 from portkit.codebases.directory import TEMPLATES, Directory, vendor_directory
 from portkit.codebases.registry import MAIN
 from portkit.errors import ProfileError
+from portkit.profiles.cuda_only_crate import CudaOnlyCrate
 from portkit.profiles.entries import (
     CodebaseFile,
     Condition,
@@ -41,11 +43,6 @@ from portkit.syntax.name_table import NameTable
 from portkit.syntax.typed_toml import Key, suggest_nearest
 from portkit.syntax.value import Value
 from portkit.templates import is_shared
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
 
 Kind = TypeVar("Kind")
 

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
+from portkit.codebases.directory import Directory
 from portkit.profiles.entries import describe
+from portkit.profiles.profile import CodebaseProfile
 from portkit.syntax.semver import version_precedence
-
-if TYPE_CHECKING:
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.profile import CodebaseProfile
 
 FILE: Final = "proven.toml"
 """In the directory of a codebase."""

@@ -7,18 +7,15 @@ portkit brings are a part of portkit's documentation (``docs/upstream``).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
 from portkit.profiles.defects import FILE
 from portkit.shipped import shipped
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from portkit.codebases.directory import Directory
 
 FOLDER: Final = "upstream"
 _SHIPPED: Final = "docs/upstream"

@@ -7,12 +7,15 @@ is made of the same declarations.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
 from portkit.engine.plan import format_changes
+from portkit.engine.scan import Scan
 from portkit.hipify.kernel_profile import load_profile
 from portkit.hipify.patch import Patch
 from portkit.port.item_patches import REPAIR
@@ -25,12 +28,6 @@ from portkit.repairs.defect_test import DefectTest, build_defect_test
 from portkit.repairs.repaired_files import repair_files
 from portkit.syntax.value import Value
 from portkit.transaction.change import Change
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
 
 _MENDED: Final = "nothing of it is found: upstream has mended it, or says it in other words"
 _SHOWN: Final = 60

@@ -6,16 +6,12 @@ Kinds of node: the grammar tree-sitter-python, after the Python reference's gram
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tree_sitter import Node
+
+from portkit.syntax.name_table import NameTable
 from portkit.syntax.source_file import SourceFile, field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.syntax.name_table import NameTable
 
 CONDITIONAL = frozenset({"if_statement", "elif_clause", "while_statement"})
 """What has a condition."""

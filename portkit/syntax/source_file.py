@@ -38,7 +38,6 @@ _COMMA_ELSE = re.compile(rb"(?:\s|#[^\n]*)*+,")
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _NAMED = frozenset({"identifier", "captured_pattern"})
 """What ``mut`` may stand before in a pattern."""
-_BLOCK = 1 << 12
 _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
 
@@ -111,20 +110,6 @@ class SourceFile(Value, frozen=True, dict=True):
         lengths = (len(line) + 1 for line in self.data.split(b"\n"))
         return list(accumulate(lengths, initial=0))[:-1]
 
-    @cached_property
-    def _lines_before(self) -> list[int]:
-        """How many lines end before each block of the file."""
-        counts = (
-            self.data.count(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK)
-        )
-        return list(accumulate(counts, initial=0))
-
-    @cached_property
-    def _line_ends(self) -> list[int]:
-        """Where the last line before each block of the file ends; -1 before the first line end."""
-        ends = (self.data.rfind(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK))
-        return list(accumulate(ends, max, initial=-1))
-
     @property
     def newline(self) -> str:
         r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
@@ -133,12 +118,8 @@ class SourceFile(Value, frozen=True, dict=True):
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column of a byte offset, both from 1; columns count bytes."""
-        # Most files are asked for few positions: to look for all of their lines would take longer.
-        block = offset // _BLOCK
-        start = block * _BLOCK
-        before = self._lines_before[block] + self.data.count(b"\n", start, offset)
-        end = self.data.rfind(b"\n", start, offset)
-        return before + 1, offset - (end if end >= 0 else self._line_ends[block])
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
 
     def line_around(self, offset: int, start: int) -> str:
         """Return the line of a byte offset, or what is around it in a long one."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from portkit.errors import PlanError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.finding import Edit, Finding
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.finding import Edit, Finding
 
 
 class Piece(NamedTuple):

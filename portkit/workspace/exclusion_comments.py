@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from portkit.syntax.source_file import SourceFile
 
 VERBS: Final = ("exclude", "keep")
 """The verbs of such a comment; ``keep`` is how portkit 0.1 wrote it."""

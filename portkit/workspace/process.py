@@ -8,16 +8,14 @@ import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Final
+from pathlib import Path
+from types import FrameType
+from typing import IO, Final
 
 from portkit.errors import ToolError
 from portkit.workspace.programs import find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from types import FrameType
 
 _GRACE: Final = 5.0
 """Seconds between asking a group of processes to end and ending it."""
