@@ -83,7 +83,7 @@ def _ask_names(draft: Draft) -> Iterator[tuple[str, str]]:
 
 
 def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
-    from portkit.init.ported_dependencies import find_ported_folder, list_missing_dependencies
+    from portkit.init.inference import find_ported_folder, list_missing_dependencies
     from portkit.workspace.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."

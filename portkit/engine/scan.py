@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from portkit.checks.ported_tree import PortedTree
 from portkit.context.device_macros import describe_device_macro
 from portkit.context.port_job import DeviceMacro, Gating, PortJob, TreeFacts
-from portkit.engine.file_scan import scan_file
 from portkit.engine.match_gaps import fill_gaps
 from portkit.engine.parallel import Team, run_in_two_processes
 from portkit.engine.rule_index import RuleIndex
+from portkit.engine.walk import Unaccounted, scan_file
 from portkit.port import whole_files as files
 from portkit.port.new_files import AddedFiles, list_added_files
 from portkit.rules import Rule, added_file, list_rules
@@ -38,7 +38,6 @@ from portkit.workspace.cargo_workspace import CUDA_CODE, Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-    from portkit.engine.walk import Unaccounted
     from portkit.hipify.translator import Translation
     from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.profiles.settings import Exclusion

@@ -1,6 +1,9 @@
-"""What a tree tells about the profile that its port needs, and what it leaves open."""
+"""A first profile as far as its tree tells it, and its text: each line with its evidence."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Iterator
 
 from portkit.syntax.value import Value
 
@@ -40,3 +43,54 @@ class Draft(Value, frozen=True):
     derived: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     left: tuple[str, ...] = ()
+
+
+def format_profile(draft: Draft) -> str:
+    """Return the ``codebase.toml`` of a draft.
+
+    Comments hold no control characters (TOML 1.0, "Comment"), whatever files are called.
+    """
+    shown = ("".join(c if c.isprintable() else "?" for c in line) for line in _lines(draft))
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _lines(draft: Draft) -> Iterator[str]:
+    yield f"# What is particular to {draft.name.value}, as `portkit init` found it."
+    for derived in draft.derived:
+        yield f"# Derived by every scan: {derived}."
+    yield ""
+    for key in ("name", "crate", "first_version"):
+        yield from _format_inferred(key, getattr(draft, key))
+    for key, said in draft.options:
+        yield from _format_inferred(key, said)
+    if draft.uses:
+        for each in draft.uses:
+            yield f"# {each.evidence}."
+        yield f"uses = [{', '.join(_quoted(each.value) for each in draft.uses)}]"
+    yield ""
+    yield "[names.words]"
+    for word, name in draft.words:
+        yield f"{word} = {_quoted(name)}"
+    given = dict(draft.words)
+    for question in draft.questions:
+        if question.key not in given:
+            yield f"# {question.evidence}: give its copy a name to port it."
+            yield f"# {question.key} = {_quoted(question.proposed)}"
+    for source in draft.sources:
+        yield ""
+        yield "[[hip_sources]]"
+        yield f"source = {_quoted(source.value)}"
+        yield f"reason = {_quoted(source.evidence)}"
+    if draft.left:
+        yield ""
+        yield "# Left to a person:"
+        yield from (f"# - {each}." for each in draft.left)
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _format_inferred(key: str, said: Inferred) -> Iterator[str]:
+    yield f"# {said.evidence}."
+    yield f"{key} = {_quoted(said.value)}"

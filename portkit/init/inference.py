@@ -14,16 +14,18 @@ from portkit.codebases.registry import find_announced, find_codebase, find_shipp
 from portkit.context.port_job import PortJob
 from portkit.engine.dependency_ports import add_dependency_ports
 from portkit.engine.scan import Scan
+from portkit.fetch.workspace import list_published_crates
 from portkit.init.draft import Draft, Inferred, Question
-from portkit.init.ported_dependencies import find_bindings_beside, uses_bindings
 from portkit.port import cuda_only_deps, cuda_tools
+from portkit.port.hip_bindings import has_bindings_dependency
 from portkit.port.whole_crates import find_whole_crates
-from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-from portkit.profiles.profile import load_codebase
+from portkit.profiles.profile import CudaOnlyCrate, load_codebase
 from portkit.rules import cfg_item, enum_variant
 from portkit.syntax.features import is_feature_name
+from portkit.workspace import lock_file
 from portkit.workspace.cargo_workspace import Crate
 from portkit.workspace.finding import Finding
+from portkit.workspace.manifest import parse_manifest
 
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
 """How the name of an error begins that says that a backend was not built."""
@@ -285,3 +287,57 @@ def _list_undecided(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[st
                 f"{path} {how}: what it compiles for ROCm is a template of the profile (PK104), or"
                 " written by hand"
             )
+
+
+def find_ported_folder(after: Scan, codebase: str) -> str:
+    """Return a folder outside the tree that a manifest names, with a ported crate of a codebase.
+
+    Returns:
+        The folder, from the root; empty where there is none.
+    """
+    ported, workspace = after.job.codebase.ported, after.job.workspace
+    for path in sorted(workspace.outside):
+        try:
+            manifest = parse_manifest((workspace.root / path / "Cargo.toml").read_bytes())
+        except (OSError, ValueError):
+            continue
+        known = ported.get(str(manifest.get("package", {}).get("name")))
+        if known and known.codebase == codebase and known.feature in manifest.get("features", {}):
+            return path
+    return ""
+
+
+def list_missing_dependencies(after: Scan, codebase: str) -> Iterator[str]:
+    """Yield the lines by which a tree takes a codebase from a port beside it."""
+    workspace, ported = after.job.workspace, after.job.codebase.ported
+    directory, place = find_codebase(codebase), f"../{codebase}"
+    found = (
+        lock_file.find_locked_version(workspace.root, load_codebase(directory).crate) or "VERSION"
+    )
+    fetched = (
+        f"`portkit fetch {codebase}@{found} {place}`, " if list_published_crates(directory) else ""
+    )
+    yield f"{fetched}`portkit apply {place}`, and in the root manifest:"
+    yield "  [patch.crates-io]"
+    for crate in sorted(name for name, each in ported.items() if each.codebase == codebase):
+        if workspace.depends_on_crate({crate}):
+            yield f'  {crate} = {{ path = "{place}/{crate}" }}'
+
+
+def uses_bindings(job: PortJob) -> bool:
+    """Whether the tree asks for what the HIP bindings stand for by itself."""
+    return has_bindings_dependency(job.workspace, job.vendor, job.codebase)
+
+
+def find_bindings_beside(job: PortJob, codebase: str) -> Inferred | None:
+    """Return where the port of a codebase beside the tree has its bindings, from the root.
+
+    A tree on top of that port has to take those: with a copy of its own, a stream of the one would
+    be no stream of the other.
+    """
+    package = load_codebase(find_codebase(codebase)).bindings
+    for path in sorted(job.workspace.outside):
+        place = posixpath.normpath(posixpath.join(path, "..", package))
+        if (job.workspace.root / place / "Cargo.toml").is_file():
+            return Inferred(place, f"those of the port of {codebase}, whose types its crates take")
+    return None

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 from portkit.codebases.registry import MAIN
 from portkit.errors import ProfileError
-from portkit.init.profile_text import format_profile
+from portkit.init.draft import Draft, format_profile
 from portkit.profiles.accepted_findings import read_own_file
 from portkit.profiles.entries import CodebaseFile
+from portkit.profiles.profile import CodebaseProfile
 from portkit.profiles.settings import NAME, read_settings
 from portkit.syntax.typed_toml import decode_toml
 from portkit.transaction.change import Change
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from portkit.init.draft import Draft
-    from portkit.profiles.profile import CodebaseProfile
 
 
 def check_new(root: Path, folder: str, codebase: CodebaseProfile | None = None) -> None:

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from portkit.codebases.directory import TEMPLATES, Directory, vendor_directory
 from portkit.codebases.registry import MAIN
 from portkit.errors import ProfileError
-from portkit.profiles.cuda_only_crate import CudaOnlyCrate
 from portkit.profiles.entries import (
     CodebaseFile,
     Condition,
@@ -37,7 +36,6 @@ from portkit.profiles.entries import (
     TextPatch,
     Unported,
 )
-from portkit.profiles.feature_names import name_features
 from portkit.profiles.vendor_file import VendorFile
 from portkit.syntax.name_table import NameTable
 from portkit.syntax.typed_toml import Key, suggest_nearest
@@ -474,3 +472,49 @@ def _join_crate_name(*parts: str) -> str:
 def _module_name(crate: str) -> str:
     """Return the name under which Rust code imports a crate."""
     return crate.replace("-", "_")
+
+
+def name_features(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[str, str]:
+    """Return the features of what is read and of what is written.
+
+    Raises:
+        ProfileError: the codebase gives one of them a name that stands for something else; with
+            the line.
+    """
+    if codebase is None:
+        return vendor.source, vendor.name
+    libraries = (*vendor.libraries, *vendor.libraries.values())
+    source, written = codebase.source_feature or vendor.source, codebase.feature or vendor.name
+    for key, name, words in (
+        ("feature", written, (*vendor.vocabulary.source, *vendor.vocabulary.peers)),
+        ("source_feature", source, vendor.vocabulary.peers),
+    ):
+        word = next((word for word in words if word in name.lower()), "")
+        if source == written:
+            fault = f"feature and source_feature are both {name!r}"
+        elif name in (*vendor.peers, *vendor.unported, *codebase.unported, *libraries):
+            fault = f"{name!r} is the feature of a peer, of a library, or of what is not ported"
+        elif word:
+            fault = f"{name!r} holds {word!r}, by which another platform is known"
+        else:
+            continue
+        if getattr(codebase, key):
+            raise _error(codebase, key, f"{fault}: name another")
+    return source, written
+
+
+def _error(codebase: CodebaseProfile, key: str, fault: str) -> ProfileError:
+    place = codebase.directory
+    return place.fault(MAIN, (key,), fault) if place is not None else ProfileError(fault)
+
+
+class CudaOnlyCrate(Value, frozen=True):
+    """A crate that is the source vendor's as a whole, and its counterpart."""
+
+    name: str
+    directory: str
+    copy: str
+    place: str
+    module: str
+    copied_module: str
+    unported: str = ""

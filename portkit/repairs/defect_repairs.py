@@ -23,8 +23,7 @@ from portkit.profiles.defects import Defect, load_defects
 from portkit.profiles.defects import DefectPatch as Own
 from portkit.profiles.entries import CopyRepair as Declared
 from portkit.profiles.entries import TokenPatch
-from portkit.repairs.defect_page import DefectPage, read_page
-from portkit.repairs.defect_test import DefectTest, build_defect_test
+from portkit.repairs.defect_page import DefectPage, DefectTest, build_defect_test, read_page
 from portkit.repairs.repaired_files import repair_files
 from portkit.syntax.value import Value
 from portkit.transaction.change import Change
