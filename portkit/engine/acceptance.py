@@ -24,16 +24,8 @@ from portkit.workspace.finding import Applicability, Finding, Status, identify_f
 
 _STATEMENTS: Final = frozenset(
     {
-        "block",
-        "const_item",
-        "expression_statement",
-        "field_declaration",
-        "if_expression",
-        "let_declaration",
-        "macro_invocation",
-        "match_arm",
-        "match_expression",
-        "static_item",
+        *("block", "const_item", "expression_statement", "field_declaration", "if_expression"),
+        *("let_declaration", "macro_invocation", "match_arm", "match_expression", "static_item"),
         "while_expression",
     }
 )

@@ -24,7 +24,6 @@ Result = TypeVar("Result")
 
 WORTH_IT = 500_000
 """Below this many bytes of source the work takes less time than the second process."""
-
 _TICKETS = 2048
 _TICKET_SIZE = 2
 """Bytes of a ticket; a pipe takes all tickets without a reader (one page, ``man 7 pipe``)."""

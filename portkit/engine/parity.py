@@ -30,15 +30,8 @@ from portkit.workspace.finding import Status
 
 _NAMED = frozenset(
     {
-        "const_item",
-        "enum_variant",
-        "field_declaration",
-        "function_item",
-        "function_signature_item",
-        "mod_item",
-        "static_item",
-        "struct_item",
-        "trait_item",
+        *("const_item", "enum_variant", "field_declaration", "function_item"),
+        *("function_signature_item", "mod_item", "static_item", "struct_item", "trait_item"),
         "type_item",
     }
 )

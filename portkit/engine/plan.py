@@ -32,7 +32,6 @@ def build_plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
     """Turn the findings of a scan that are to do into changes.
 
     Args:
-        scan: the scan.
         rustfmt: whether to format what is written, as the tree's own rustfmt settings say.
 
     Raises:

@@ -21,7 +21,6 @@ _LARGEST: Final = 1 << 20
 """How many bytes settings may have."""
 _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 """What rustfmt calls its settings, in the order in which it looks for them (its README)."""
-
 _PATIENCE: Final = 20.0
 """How long one file may take, in seconds; the largest file seen takes a third of one."""
 
@@ -72,7 +71,6 @@ class Rustfmt:
 
         Args:
             text: the file's text. rustfmt reads it alone and follows no ``mod`` of it.
-            edition: the edition of Rust that it is written in.
         """
         arguments = ["--edition", edition]
         # What it prints has line ends of Unix, where in the file itself it would keep the others.

@@ -72,14 +72,8 @@ def scan_workspace(
     """Find every place in a workspace where a backend decision stands.
 
     Args:
-        workspace: the tree.
-        vendor: the vendor to port to.
-        codebase: what is particular to the codebase.
-        gating: ``dummy`` or ``cfg``.
-        chosen: the rules to ask; all of them by default.
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, place by place.
-        skips: what ``portkit.toml`` leaves out.
     """
     asked = RuleIndex.of(list_rules() if chosen is None else chosen)
     if codebase.plain:

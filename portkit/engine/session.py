@@ -43,10 +43,8 @@ from portkit.workspace.finding import Applicability
 
 VENDOR: Final = "rocm"
 """The vendor that is written; there is one profile so far."""
-
 DEFAULT_GATING: Final = "dummy"
 """What stands without the feature, where nobody says."""
-
 _ANY: Final = CodebaseFile(name="", crate="", first_version="0.0.0")
 """Stands for a codebase that portkit has no profile for: it can be scanned."""
 
@@ -100,15 +98,11 @@ def open_session(
     """Look at the tree at ``directory`` under the profiles that fit it.
 
     Args:
-        directory: the directory of the workspace's root manifest.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
-        regenerate: replace files that an earlier run has written.
-        kernels: look into the sources of kernels as well, place by place.
         profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
             one whose crate is in the workspace: portkit's own first, then those of packages.
         skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
             places are found all the same (see ``chosen``).
-        config: what ``portkit.toml`` is to say; by default what it says.
         buffers: what files hold in an editor, which count before those on disk, by their paths.
 
     Raises:

@@ -16,7 +16,6 @@ from portkit.syntax.typed_toml import InvalidValueError
 
 FILE: Final = "upstream.toml"
 """In the directory of a codebase."""
-
 SUBJECT: Final = 72
 """How many characters the first line of a commit's message may have, as git's own have."""
 

@@ -77,7 +77,6 @@ class Facade(Value, frozen=True):
 
         Args:
             up: the way from the manifest's folder to the workspace root, such as ``../``.
-            version: of the workspace, which a copy has too.
         """
         if not self.source:
             return f'path = "{up}{self.name}", version = "{version}"'
@@ -93,7 +92,6 @@ def format_dependency(source: Mapping[str, str], up: str) -> str:
     """Return what a manifest says of a crate that is taken from elsewhere, without braces.
 
     Args:
-        source: where from, in the words of Cargo's dependencies.
         up: the way from the manifest's folder to the workspace root, such as ``../``.
     """
     import json

@@ -27,7 +27,6 @@ NAME: Final = "portkit.toml"
 Gating = Literal["dummy", "cfg"]
 ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-generic)"
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
-
 BINDINGS: Final = ("path", "git", "branch", "tag", "rev", "version")
 """Where a crate may come from, in the words of Cargo's dependencies."""
 

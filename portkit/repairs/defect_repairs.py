@@ -82,9 +82,7 @@ def build_repairs(
     """Return the repairs of a tree, in the order of their commits.
 
     Args:
-        scan: of the tree.
         asked: names of repairs, or what codes begin with; all where there is none.
-        rustfmt: whether to format what is written.
 
     Raises:
         ProfileError: what is declared is malformed.

@@ -34,10 +34,7 @@ def repair_files(
     """Yield what a declaration makes of each file that it is about.
 
     Args:
-        job: the job.
         declaration: a patch of the codebase's or of its kernels', or a change of a repair's own.
-        files: the tree as it stands with the repairs before.
-        sources: the folder of the kernels' sources, with ``/`` at its end.
     """
     if isinstance(declaration, Patch):
         for path in sorted(files):

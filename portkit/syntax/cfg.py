@@ -19,7 +19,6 @@ FIELD_VALUES = frozenset({"field_initializer", "shorthand_field_initializer"})
 """Nodes that give a field its value where a struct is made."""
 ITEMS_WITH_INNER_ATTRIBUTES = FIELD_VALUES | {"match_arm"}
 """Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
-
 _WITH_INNER = frozenset({"foreign_mod_item", "function_item", "impl_item", "mod_item"})
 """Items whose body may begin with attributes of the item, `#![cfg(..)]` (the Rust reference,
 "Attributes")."""

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 OPENING: Final = {"(": ")", "[": "]", "{": "}"}
 """Each bracket that opens, and what closes it."""
-
 CLOSING: Final = {close: begin for begin, close in OPENING.items()}
 
 _TOKEN: Final = re.compile(

@@ -19,19 +19,9 @@ from portkit.syntax.word_search import find_occurrences
 
 ITEMS = frozenset(
     {
-        "const_item",
-        "enum_item",
-        "function_item",
-        "function_signature_item",
-        "impl_item",
-        "macro_definition",
-        "mod_item",
-        "static_item",
-        "struct_item",
-        "trait_item",
-        "type_item",
-        "union_item",
-        "use_declaration",
+        *("const_item", "enum_item", "function_item", "function_signature_item", "impl_item"),
+        *("macro_definition", "mod_item", "static_item", "struct_item", "trait_item"),
+        *("type_item", "union_item", "use_declaration"),
     }
 )
 CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
@@ -61,7 +51,6 @@ def find_items(source: SourceFile, symbols: Iterable[str] | None = None) -> Iter
     """Yield the items of a file; those inside another come after the ones beside it.
 
     Args:
-        source: the file.
         symbols: patterns over symbols. The file is parsed as far as it takes to find the items that
             fit one of them, and what stands beside those is yielded as well.
     """

@@ -25,8 +25,6 @@ def find_module_files(item: Node, path: str, *, is_owner: bool | None = None) ->
     """Return the paths that the file of a module may have; none if no single rule tells.
 
     Args:
-        item: the declaration, ``mod name;``.
-        path: its file.
         is_owner: whether modules of the file are beside it, as those of a root are and those of a
             file that a ``path`` attribute names; None to tell it by the name of the file.
     """

@@ -45,8 +45,6 @@ def find_needed_parts(
     whole file: it closes the brackets, strings and comments that it opens.
 
     Args:
-        data: the file.
-        places: offsets.
         words: in lower case; an item that holds one of them, in any case, is kept.
 
     Returns:

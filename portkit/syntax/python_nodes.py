@@ -23,8 +23,6 @@ def rename_python(names: NameTable, node: Node, instead: tuple[Node, str] | None
 
     Args:
         names: the names; identifiers are renamed as such, strings and comments as prose.
-        node: the node.
-        instead: a node below it, and the text that takes its place.
 
     Returns:
         The text, with ``\n`` as line ending.

@@ -102,8 +102,6 @@ def find_matches(
     """Yield where tokens fit a pattern, in order and apart from each other.
 
     Args:
-        wanted: the texts of the pattern's tokens.
-        texts: the texts of the source's tokens.
         beginnings: the indices of the tokens that read as the pattern's first, where known.
     """
     end = 0

@@ -21,7 +21,6 @@ from portkit.errors import PortkitError, ProfileError
 T = TypeVar("T")
 Key = tuple[str | int, ...]
 """Where a value stands: the names of tables and keys, and the numbers, from 0, in arrays."""
-
 LARGEST: Final = 1 << 18
 """How many bytes a file may have; the largest of portkit's own has 20,000."""
 _DOTS: Final = 100

@@ -44,7 +44,6 @@ class Templates:
 
         Args:
             name: the file, relative to the codebase's templates or to this folder, with ``/``.
-            values: plain values that the template may name.
 
         Raises:
             ProfileError: the template is missing or malformed, names something unknown, or does
@@ -95,7 +94,6 @@ def read_template(name: str, own: Directory | None = None) -> str:
     Args:
         name: see ``Templates.render``; one that begins with ``portkit/`` is portkit's, so that a
             codebase's template may extend the one whose place it takes.
-        own: the codebase's directory, which is looked into first.
     """
     if name.startswith(_SHARED_ONLY):
         return read_template(name.removeprefix(_SHARED_ONLY))

@@ -12,25 +12,18 @@ from jinja2 import Undefined
 
 STEPS: Final = 300_000
 """How many steps the templates of one run may take: those of a whole port take 8,000."""
-
 LARGEST: Final = 1 << 18
 """How many characters a text or a list may have; the largest of portkit's own has 30,000."""
-
 DEEPEST: Final = 24
 """How deep macros may call each other, and how deep a list may hold lists."""
-
 INCLUSIONS: Final = 100
 """How many templates one template may include or extend, counted each time."""
-
 TOO_LARGE: Final = f"it makes a text or a list of more than {LARGEST:,} characters"
 """What is said of it."""
-
 _STEP: Final = 128
 """How many characters are one step more."""
-
 _HELD: Final = 64
 """What a value in a list counts for, in characters, beside its own."""
-
 _LARGEST_NUMBER: Final = 1 << 63
 
 

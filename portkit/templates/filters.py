@@ -24,20 +24,16 @@ _FILTERS: Final = (
     *("string", "trim", "unique", "upper"),
 )
 """Those of Jinja's filters that a template may use."""
-
 _TESTS: Final = (
     *("!=", "<", "<=", "==", ">", ">=", "boolean", "defined", "divisibleby", "eq", "equalto"),
     *("even", "false", "ge", "greaterthan", "gt", "in", "integer", "le", "lessthan", "lower", "lt"),
     *("mapping", "ne", "none", "number", "odd", "sequence", "string", "true", "undefined", "upper"),
 )
 """Those of Jinja's tests that a template may use."""
-
 _JINJAS_OWN: Final = (Context, EvalContext, Environment)
 """What Jinja gives some filters before the values."""
-
 _CALL: Final = 8
 """How many steps a filter or a test takes, beside those for the size of its values."""
-
 _WIDEST: Final = 1000
 """How many characters an indentation may have."""
 

@@ -23,10 +23,8 @@ _OF_A_LOOP: Final = frozenset(
     {"first", "index", "index0", "last", "length", "revindex", "revindex0"}
 )
 """What a template may read of a loop."""
-
 _LONGEST_SOURCE: Final = 1 << 18
 """How many characters a template may have; the longest of portkit's own has 13,000."""
-
 _CHARACTERS_A_STEP: Final = 16
 _STEPS_A_PART: Final = 8
 """What it costs to read a template."""

@@ -32,7 +32,6 @@ LARGEST_FILE = 16 << 20
 """How many bytes a file may have that is looked at; the largest seen has a fortieth."""
 SCANNED_FILES = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
-
 _NOWHERE = frozenset({errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR})
 """What the system answers of a link that leads to nothing (path_resolution(7))."""
 _DEPENDENCIES = ("dependencies", "dev-dependencies", "build-dependencies")
@@ -191,7 +190,6 @@ class Workspace(Value, frozen=True, dict=True):
         Dependencies", section "Renaming dependencies in Cargo.toml").
 
         Args:
-            crates: their names.
             shared: whether what the workspace offers counts where no crate takes it.
             tests: whether what tests, examples and build scripts alone take counts.
         """
@@ -254,7 +252,6 @@ class Workspace(Value, frozen=True, dict=True):
         """Return what a crate says of a dependency, with what the workspace says of it before.
 
         Args:
-            crate: the crate.
             name: what the crate calls it; nothing is returned where it has none of the name.
         """
         own = crate.manifest.get("dependencies", {}).get(name)

@@ -124,7 +124,6 @@ def finding_id(finding: Finding, ordinal: int) -> str:
     """Return the identity of a finding that survives shifted lines.
 
     Args:
-        finding: the finding.
         ordinal: its place, from 1, among findings of the same code, path, construct and symbol.
 
     Returns:

@@ -17,7 +17,6 @@ from portkit.workspace.git_runner import run_git
 
 AUTHOR: Final = "portkit"
 """The author's name of a pure port, as ``git blame`` shows it."""
-
 _UPSTREAM: Final = "Portkit-Upstream"
 _VERSION: Final = "Portkit-Version"
 _GATING: Final = "Portkit-Gating"

@@ -72,13 +72,8 @@ def check_clean(
     control.
 
     Args:
-        root: the workspace root.
-        allow_dirty: accept uncommitted changes.
-        allow_no_vcs: accept a tree without a git repository.
-        allow_staged: accept changes that are staged.
         own: whether a change is a user's word to portkit, which is no change of the tree's: of a
             path below the root, what is committed, empty where nothing is, and what stands.
-        options: whether the user has the options to accept what is refused.
     """
     if allow_dirty and allow_no_vcs:
         return

@@ -38,21 +38,17 @@ _OFF: Final = {
     "submodule.recurse": "false",  # would follow the configuration of another repository
 }
 """Settings of the user's and of the system's that do not count either."""
-
 _HIDDEN: Final = frozenset({"config", "config.worktree", "hooks"})
 """Files of a git directory that git is not shown."""
-
 _LIST: Final = ("config", "--list", "--show-scope", "-z")
 
 _MAY_BEGIN: Final = "packed-refs"
 """A file that git may write into a git directory that has none."""
-
 _FULL: Final = tuple(
     os.strerror(number).encode()
     for number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 )
 """What git says, in the words of the system, where a disk is full."""
-
 _PATIENCE: Final = 120.0
 """How long git may take, in seconds: a large tree takes a few."""
 

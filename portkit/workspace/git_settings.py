@@ -15,7 +15,6 @@ from portkit.syntax.value import Value
 
 _OWN_SCOPES: Final = frozenset({"local", "worktree"})
 """The scopes, as ``git config --show-scope`` names them, of what comes with a repository."""
-
 _ALLOWED: Final = {
     "author": frozenset({"email", "name"}),
     "branch": frozenset({"merge", "remote"}),
@@ -37,10 +36,8 @@ _ALLOWED: Final = {
     "user": frozenset({"email", "name", "useconfigonly"}),
 }
 """The keys that count, by section (git-config(1)): none of them names a program."""
-
 _EXTENSIONS: Final = "extensions"
 """The section that says how the repository is stored; git refuses what it does not know there."""
-
 _OWN_FILE: Final = "extensions.worktreeconfig"
 """The extension by which git reads one more file of settings."""
 

@@ -18,10 +18,8 @@ _TABLES: Final = (
     ("target",),
 )
 """What is a table wherever it stands (The Cargo Book, "The Manifest Format")."""
-
 _TARGETS: Final = ("bin", "example", "test", "bench")
 """What is an array of tables (The Cargo Book, "Cargo Targets")."""
-
 _DEEP: Final = re.compile(rb"""(?<!["'\w-])(?:["'\w-]++[ \t]*+\.[ \t]*+){256}""")
 """A dotted key that no manifest has; the time that such keys take grows with their square."""
 

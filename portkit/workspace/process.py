@@ -73,12 +73,8 @@ def run_process(
 
     Args:
         command: the program, by its name on PATH or its path, and its arguments.
-        folder: where it runs.
-        environment: all of its environment variables.
-        show: is given each line, without its end.
         patience: seconds without a line after which it is ended; for ever by default.
         limit: seconds after which it is ended, whatever it writes; for ever by default.
-        most: bytes of output after which it is ended.
         memory: bytes of private memory that each of its processes may have; any by default.
         within: makes of the command, whose program is a path then, one that runs it in a sandbox.
     """

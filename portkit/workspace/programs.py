@@ -13,10 +13,8 @@ from portkit.syntax.value import Value
 
 NOWHERE: Final = Path(Path(__file__).anchor)
 """A folder in which no tree lies: there no file of a tree says which toolchain is run."""
-
 ROCM: Final = "/opt/rocm"
 """Where AMD's packages install ROCm, or link to its newest release."""
-
 _PATIENCE: Final = 20.0
 """How long a program may take to say its version, or the like, in seconds."""
 _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
@@ -38,7 +36,6 @@ def find_program(name: str, path: str | None = None) -> str:
     """Return the absolute path of a program, or an empty string.
 
     Args:
-        name: as it is called.
         path: the folders to look in, as in ``PATH``, which they are by default. Relative ones are
             passed over: they would lead into the tree that portkit is run in.
     """
