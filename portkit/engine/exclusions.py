@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.engine.scan import Scan
+from portkit.engine.scan import Scan, sort_key
 from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
 from portkit.profiles.settings import NAME, Exclusion, Settings
 from portkit.rules import ExceptionRule, list_rules
@@ -25,11 +25,6 @@ from portkit.workspace.finding import Applicability, Finding, Status, no_files
 
 NEEDS_DECISION: Final = (Applicability.REVIEW, Applicability.MANUAL)
 """What is for a person to see to."""
-
-
-def is_excluded(finding: Finding) -> bool:
-    """Whether a person, and no rule or profile, has decided to leave a place alone."""
-    return finding.excluded
 
 
 def is_written(finding: Finding) -> bool:
@@ -59,7 +54,7 @@ def apply_exclusions(scan: Scan, settings: Settings) -> Scan:
     unused = [each for each in exceptions if each not in used]
     if unused:
         findings += _find_unused(unused, scan)
-    findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
+    findings.sort(key=sort_key)
     return replace(scan, findings=tuple(findings))
 
 

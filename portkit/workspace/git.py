@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
 from portkit.workspace.git_repository import Repository, find_repository
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_runner import read_git
 from portkit.workspace.regular_files import read_regular
 
 _SHOWN: Final = 5
@@ -133,7 +132,7 @@ def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
     # In a submodule git would follow that repository's configuration: what lies in its work tree is
     # left to itself, as portkit writes there only where the workspace reaches into it.
     options = ("-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
-    output = _git(root, "status", "--porcelain=v1", *options).stdout
+    output = read_git(root, "status", "--porcelain=v1", *options)
     dirty: list[str] = []
     staged: list[str] = []
     for entry in output.split(b"\0"):
@@ -152,25 +151,12 @@ def _is_own(root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]) ->
         below = path.relative_to(root).as_posix()
     except (OSError, ValueError):  # it is gone, a folder, a link; or it lies outside the workspace
         return False
-    committed = _git(root, "cat-file", "blob", f"HEAD:./{below}", accept=(0, 128))
-    return own(below, committed.stdout, after)
+    committed = read_git(root, "cat-file", "blob", f"HEAD:./{below}", accept=(0, 128))
+    return own(below, committed, after)
 
 
 def _is_ignored(root: Path) -> bool:
-    arguments = ("check-ignore", "--quiet", "--", str(root))
-    return _git(root.parent, *arguments, accept=(0, 1)).returncode == 0
-
-
-def _git(
-    directory: Path, *arguments: str, accept: tuple[int, ...] = (0,)
-) -> subprocess.CompletedProcess[bytes]:
-    done = run_git(directory, *arguments)
-    if done.returncode not in accept:
-        said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
-        raise ToolError(
-            f"`git {arguments[0]}` failed in {directory} ({said[0]}): mend the repository"
-        )
-    return done
+    return read_git(root.parent, "check-ignore", "--", str(root), accept=(0, 1)) != b""
 
 
 def list_paths(paths: Sequence[str]) -> str:
