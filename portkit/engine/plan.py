@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from portkit.engine.rustfmt import Refusal, Rustfmt
@@ -115,14 +114,3 @@ def _edition(scan: Scan, path: str) -> str:
     crate = workspace.crate_of(path)
     own = crate.manifest["package"].get("edition", shared) if crate is not None else shared
     return own if isinstance(own, str) else str(shared)
-
-
-def find_conflicts(findings: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
-    """Return the pairs of findings whose edits overlap; for tests."""
-    found = []
-    edits = sorted(((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits))
-    everything = list(findings)
-    for (path, _, end, i), (other, start, _, j) in itertools.pairwise(edits):
-        if path == other and start < end and i != j:
-            found.append((everything[i], everything[j]))
-    return found

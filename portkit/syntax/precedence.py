@@ -6,7 +6,7 @@ expressions", and "let statements".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from tree_sitter import Node
@@ -72,21 +72,6 @@ def join_by_or(node: Node, text: str, added: str) -> str:
     """Join an expression to another one by `||`, in parentheses if it needs them."""
     joined = f"{text} || {added}"
     return f"({joined})" if requires_parentheses(node) else joined
-
-
-def operands_of_or(node: Node) -> Iterator[Node]:
-    """Yield the operands of a chain of `||` in their order, or an expression that is none.
-
-    Parentheses within the chain are not looked into.
-    """
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        left, right = (current.child_by_field_name(side) for side in ("left", "right"))
-        if is_or(current) and left is not None and right is not None:
-            pending += (right, left)
-        else:
-            yield current
 
 
 def is_or(node: Node | None) -> bool:

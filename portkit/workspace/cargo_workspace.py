@@ -16,7 +16,7 @@ from portkit.errors import NotAWorkspaceError, ToolError
 from portkit.syntax.compressed_source import compress_source
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-from portkit.workspace.cargo_resolution import FILE, Manifests
+from portkit.workspace.cargo_resolution import FILE, Manifests, find_declared_dependencies
 from portkit.workspace.lock_file import read_locked_crates
 from portkit.workspace.manifest import parse_manifest
 from portkit.workspace.regular_files import read_regular
@@ -74,13 +74,9 @@ class Crate(Value, frozen=True):
 
     def depends_on_any(self, crates: Collection[str]) -> bool:
         """Whether its manifest names one of some crates in any of its tables of dependencies."""
-        targets = self.manifest.get("target", {})
-        holders = (self.manifest, *(targets.values() if isinstance(targets, dict) else ()))
-        tables = (h.get(kind) for h in holders if isinstance(h, dict) for kind in _DEPENDENCIES)
         return any(
-            name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
-            for table in tables
-            for name, entry in (table.items() if isinstance(table, dict) else ())
+            name in crates or entry.get("package") in crates
+            for _, name, entry in find_declared_dependencies(self.manifest)
         )
 
 
@@ -116,17 +112,11 @@ class Workspace(Value, frozen=True, dict=True):
     @cached_property
     def manifests(self) -> Manifests:
         """Every manifest of the tree, as Cargo would resolve them."""
-        return Manifests(self._manifests[2], self._read_outside, self._has_file)
-
-    def _read_outside(self, folder: str) -> dict[str, Any] | None:
-        """Return the manifest in a folder that is not in the tree; None if none can be read."""
-        try:
-            return parse_manifest(read_regular(self.root / folder / FILE, LARGEST_FILE))
-        except (OSError, ValueError):
-            return None
-
-    def _has_file(self, path: str) -> bool:
-        return path in self.sources or (self.root / path).is_file()
+        return Manifests(
+            self._manifests[2],
+            lambda folder: _read_manifest(self.root / folder),
+            lambda path: path in self.sources or (self.root / path).is_file(),
+        )
 
     @cached_property
     def _manifests(
@@ -263,12 +253,10 @@ class Workspace(Value, frozen=True, dict=True):
 
     def crate_of(self, path: str) -> Crate | None:
         """Return the innermost crate whose directory holds ``path``."""
-        best: Crate | None = None
-        for crate in self.crates:
-            inside = crate.directory == "." or path.startswith(crate.directory + "/")
-            if inside and (best is None or len(crate.directory) > len(best.directory)):
-                best = crate
-        return best
+        around = (
+            c for c in self.crates if c.directory == "." or path.startswith(f"{c.directory}/")
+        )
+        return max(around, key=lambda crate: len(crate.directory), default=None)
 
     def is_build_script(self, path: str) -> bool:
         """Whether a file is the build script of a crate (the Cargo book, key ``build``)."""
@@ -285,14 +273,19 @@ def find_workspace_root(path: Path) -> Path | None:
     innermost = None
     path = path.resolve()
     for folder in (path, *path.parents):
-        try:
-            manifest = parse_manifest(read_regular(folder / "Cargo.toml", LARGEST_FILE))
-        except (OSError, ValueError):  # there is none, or no tree that could be looked at
-            continue
-        if "workspace" in manifest:
+        manifest = _read_manifest(folder)
+        if manifest is not None and "workspace" in manifest:
             return folder
-        innermost = innermost or folder
+        innermost = innermost or (folder if manifest is not None else None)
     return innermost
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return the manifest in a folder; None if there is none that can be read."""
+    try:
+        return parse_manifest(read_regular(folder / FILE, LARGEST_FILE))
+    except (OSError, ValueError):
+        return None
 
 
 def check_folder(directory: Path) -> None:
@@ -422,12 +415,9 @@ def _workspace_above(directory: Path) -> Path | None:
     """
     place = directory.resolve()
     for above in place.parents:
-        try:
-            manifest = parse_manifest(read_regular(above / "Cargo.toml", LARGEST_FILE))
-        except (OSError, ValueError):
-            continue
-        members = manifest.get("workspace", {}).get("members")
-        if "workspace" in manifest:
+        manifest = _read_manifest(above)
+        if manifest is not None and "workspace" in manifest:
+            members = manifest["workspace"].get("members")
             path = place.relative_to(above).as_posix()
             named = isinstance(members, list) and any(
                 isinstance(member, str) and PurePosixPath(path).match(member) for member in members

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from tree_support import MANIFEST, Tree, scan_of, workspace_of
+from tree_support import MANIFEST, Tree, find_conflicts, scan_of, workspace_of
 
-from portkit.engine.plan import build_plan, find_conflicts
+from portkit.engine.plan import build_plan
 from portkit.rules import list_rules
 from portkit.workspace.finding import Status, no_files
 
