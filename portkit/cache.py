@@ -45,26 +45,32 @@ def path_key(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there."""
+@contextlib.contextmanager
+def _make_entry(place: Path) -> Iterator[Path]:
+    """Yield a path beside an entry of the cache, to be renamed to it."""
     import tempfile
 
-    place = cache_folder() / kind / key
-    if place.is_dir():
-        return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as scratch:
-            content = Path(scratch) / key
-            content.mkdir()
-            fill(content)
-            try:
-                content.rename(place)
-            except OSError:
-                if not place.is_dir():  # else another run was faster, with the same content
-                    raise
+            yield Path(scratch) / place.name
     except OSError as error:
         raise _unwritable(place, error) from error
+
+
+def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
+    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there."""
+    place = cache_folder() / kind / key
+    if place.is_dir():
+        return place
+    with _make_entry(place) as content:
+        content.mkdir()
+        fill(content)
+        try:
+            content.rename(place)
+        except OSError:
+            if not place.is_dir():  # else another run was faster, with the same content
+                raise
     return place
 
 
@@ -86,17 +92,10 @@ def cached_names(kind: str) -> tuple[str, ...]:
 
 def write_cached(kind: str, key: str, text: str) -> None:
     """Keep ``text`` under ``kind/key``, in place of what was there."""
-    import tempfile
-
     place = cache_folder() / kind / key
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as scratch:
-            new = Path(scratch) / key
-            new.write_text(text, encoding="utf-8")
-            new.replace(place)
-    except OSError as error:
-        raise _unwritable(place, error) from error
+    with _make_entry(place) as new:
+        new.write_text(text, encoding="utf-8")
+        new.replace(place)
 
 
 @contextlib.contextmanager

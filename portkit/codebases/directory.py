@@ -1,4 +1,4 @@
-"""The directory of a codebase or a vendor: the one place where the paths of profiles are resolved.
+"""The directory of a codebase or a vendor, where the paths of profiles are resolved.
 
 A codebase's directory holds ``codebase.toml``, and beside it what the codebase has of these:
 ``templates/``, ``kernels.toml``, ``verify.toml``, ``phases.toml``, ``budgets/``,
@@ -52,7 +52,7 @@ class Directory(Value, frozen=True):
             raise ProfileError(f"{place} cannot be read ({error.strerror}): add it") from None
 
     def typed(self, name: str, kind: type[T], error: type[PortkitError] = ProfileError) -> T:
-        """Return what a TOML file says.
+        """Decode a TOML file as a value of a type.
 
         Raises:
             ProfileError: the name leads out of the directory, or the file cannot be read.
@@ -61,7 +61,7 @@ class Directory(Value, frozen=True):
         return decode_toml(self.text(name), str(self.root / name), kind, error)
 
     def fault(self, name: str, key: Key, sentence: str) -> ProfileError:
-        """Return what is wrong with what a TOML file says at a key, as an error with the line."""
+        """Return an error about a key of a TOML file, with its line."""
         return ProfileError(f"{self.root / name}:{find_key_line(self.text(name), key)}: {sentence}")
 
     def files(self, folder: str) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class Directory(Value, frozen=True):
         )
 
     def digest(self) -> str:
-        """Return hexadecimal digits that stand for the names and the contents of all its files."""
+        """Return a hash of the names and the contents of all its files."""
         found = hashlib.sha256()
         for place in sorted(p for p in self.root.rglob("*") if p.is_file() and not p.is_symlink()):
             name = place.relative_to(self.root).as_posix().encode(errors="surrogateescape")

@@ -18,9 +18,9 @@ from portkit.syntax.typed_toml import list_choices
 
 GROUP: Final = "portkit.codebases"
 MAIN: Final = "codebase.toml"
-_SHOWN: Final = 100
-"""How many characters are shown of a name that is too long."""
 """The file that makes a directory a codebase's."""
+_SHOWN: Final = 100
+"""How many characters of an overlong name are shown."""
 
 
 def find_shipped() -> Mapping[str, Directory]:

@@ -14,7 +14,7 @@ from portkit.profiles.profile import CodebaseProfile, PortedDependency, load_cod
 
 
 def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
-    """Return a profile that knows what the ports of the codebases below it have.
+    """Return a profile with the ported features and names of the codebases it uses.
 
     Which of their crates have the vendor's feature, what is called otherwise there, and which
     bindings they hand out.

@@ -1,4 +1,4 @@
-"""Places that a person has decided to leave alone: by a comment there, or in ``portkit.toml``.
+"""Exclusions: findings that you exclude by a comment or in ``portkit.toml``.
 
 ``// portkit: exclude PK501 reason`` above an item, above its attributes, or at the end of its line
 excludes the findings with this code that begin there; several codes stand between commas. In a
@@ -28,7 +28,7 @@ NEEDS_DECISION: Final = (Applicability.REVIEW, Applicability.MANUAL)
 
 
 def is_written(finding: Finding) -> bool:
-    """Whether the tree has what the port writes at a place, so that leaving it out takes a person.
+    """Whether the tree already has the ported code of a finding.
 
     What a copy has otherwise than CUDA's side goes with the copy.
     """
@@ -36,7 +36,7 @@ def is_written(finding: Finding) -> bool:
 
 
 def apply_exclusions(scan: Scan, settings: Settings) -> Scan:
-    """Return the scan with what a person has decided to leave alone."""
+    """Return the scan with the exclusions of the user."""
     sources = scan.job.workspace.sources
     comments = [
         c
@@ -61,7 +61,7 @@ def apply_exclusions(scan: Scan, settings: Settings) -> Scan:
 def _match_comments(
     scan: Scan, comments: Sequence[ExclusionComment]
 ) -> tuple[dict[int, ExclusionComment], set[ExclusionComment | Exclusion]]:
-    """Return the comment that keeps each finding, by its number, and the comments that keep any.
+    """Return the comment that excludes each finding, by its number, and the used comments.
 
     Of several the first counts. Findings and comments are gone through side by side: a file may
     have many of both.
@@ -128,7 +128,7 @@ def _exclude_finding(
 
 
 def make_unchanged(finding: Finding, message: str, detail: str) -> Finding:
-    """Return the finding of a place at which nothing is written, and why."""
+    """Return an excluded finding, which writes nothing, with the reason."""
     return replace(
         finding,
         applicability=Applicability.KEEP,

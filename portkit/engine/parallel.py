@@ -59,7 +59,7 @@ class Team(Value, frozen=True):
         return mine
 
     def draw(self, items: Sequence[Item]) -> Iterator[Item]:
-        """Yield the items that the other process does not get to first; once in a job.
+        """Yield the items that the other process has not drawn yet; once in a job.
 
         Args:
             items: all items, the same in both processes, those that take long first.
@@ -74,7 +74,7 @@ class Team(Value, frozen=True):
             yield from items[number::_TICKETS]
 
     def gather(self, value: Result) -> list[Result]:
-        """Return what each process has for ``value``, the first one's first."""
+        """Return the ``value`` of each process, that of the first one first."""
         # One reads while the other writes: a pipe holds little.
         if self.first:
             self._send(value)
@@ -84,7 +84,7 @@ class Team(Value, frozen=True):
         return gathered
 
     def collect(self, value: Result) -> list[Result]:
-        """Return what each process has for ``value``; in the second one, its own alone."""
+        """Return the ``value`` of each process; the second process gets only its own."""
         if self.first:
             return [value, *self._received()]
         self._send(value)
@@ -109,7 +109,7 @@ class Team(Value, frozen=True):
 
 
 def run_in_two_processes(work: Callable[[Team], Result], weight: int) -> Result:
-    """Return ``work`` of a team, with a second process where that pays.
+    """Run ``work`` in a second process too if that pays; return the result.
 
     A second process that fails costs time and nothing else: the work is done again without one.
     """

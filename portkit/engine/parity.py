@@ -1,4 +1,4 @@
-"""Parity: what CUDA has, ROCm has.
+"""Parity: each name of CUDA has its counterpart.
 
 This check knows nothing of the rules. It reads the tree as it stands and compares names: each
 function, variant, field and feature that is named after CUDA has its renamed counterpart in the
@@ -38,7 +38,7 @@ _NAMED = frozenset(
 
 
 class MissingCounterpart(Value, frozen=True, order=True):
-    """Something of CUDA's without a counterpart.
+    """A name of CUDA without a counterpart.
 
     Attributes:
         end: the last line that a counterpart would stand beside, or change.
@@ -52,7 +52,7 @@ class MissingCounterpart(Value, frozen=True, order=True):
 
 
 def find_missing_counterparts(scan: Scan) -> tuple[MissingCounterpart, ...]:
-    """Return what has no counterpart, sorted by place.
+    """Return the names without a counterpart, sorted by position.
 
     Args:
         scan: a scan of the ported tree; of the scan only the tree and the profiles are used, and
@@ -128,7 +128,7 @@ def _find_missing_arms(job: PortJob) -> Iterator[MissingCounterpart]:
 
 
 def _line_of_feature(source: SourceFile, feature: str) -> int:
-    """Return the line that declares a feature in a manifest, 1 where it is not spelled plainly."""
+    """Return the line that declares a feature in a manifest; 1 if none is found."""
     lines = source.data.decode().split("\n")
     key = re.compile(rf"[\"']?{re.escape(feature)}[\"']?\s*=")
     return next((n for n, text in enumerate(lines, 1) if key.match(text)), 1)
@@ -137,7 +137,7 @@ def _line_of_feature(source: SourceFile, feature: str) -> int:
 def _compare_containers(
     job: PortJob, source: SourceFile, containers: Sequence[Node], outer: str
 ) -> Iterator[MissingCounterpart]:
-    """Yield what has no counterpart in a container, or in all ``impl`` of one type."""
+    """Yield the names without a counterpart in a container, or in all ``impl`` of a type."""
     names: Counter[tuple[str, str]] = Counter()
     wanted: list[tuple[Node, str, str]] = []
     inner: dict[object, tuple[str, list[Node]]] = {}

@@ -1,4 +1,4 @@
-"""Ports in part: what is left out must not break a build that compiled before.
+"""Partial ports: excluded findings must not break a build that compiled before.
 
 Of what a person leaves out (by a comment, in ``portkit.toml``, by codes, by an answer) one kind is
 missed by rustc in every build: the arm of a ``match`` without a wildcard on an enum that gains a
@@ -60,7 +60,7 @@ def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
 
 
 def check_variants(whole: Scan, chosen: Scan) -> None:
-    """Refuse to write what names a variant that is left out."""
+    """Refuse edits that name an excluded variant."""
     found = find_missing_variants(whole, chosen)
     if found:
         raise PlanError(
@@ -72,7 +72,7 @@ def check_variants(whole: Scan, chosen: Scan) -> None:
 
 
 def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
-    """Return what is chosen to be written and names a variant that would not be there."""
+    """Return the chosen findings that name a missing variant."""
     gone = _find_dropped_enums(whole, chosen)
     if not gone or whole.job.gating is Gating.CFG:
         return []  # under the feature nothing is missed where that is off
@@ -93,7 +93,7 @@ def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
 
 
 def list_places(whole: Scan, findings: Sequence[Finding]) -> str:
-    """Return where some findings are, the first of them, in words."""
+    """List the positions of the first findings, in words."""
     more = f" and {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""
     sources = whole.job.workspace.sources
     lines = (f"{f.path}:{sources[f.path].position(f.span.start)[0]}" for f in findings[:_SHOWN])
@@ -102,13 +102,13 @@ def list_places(whole: Scan, findings: Sequence[Finding]) -> str:
 
 
 def _find_dropped_enums(whole: Scan, chosen: Scan) -> list[str]:
-    """Return the enums whose variant is left out, sorted."""
+    """Return the enums whose variant is excluded, sorted."""
     variants = _variants(whole, {locate_partial_port(f) for f in chosen.findings})
     return sorted(name for name, has in variants.items() if not has)
 
 
 def locate_partial_port(finding: Finding) -> Place:
-    """Return what names the place of a finding within one scan."""
+    """Return the path, the code and the span of a finding."""
     return finding.path, finding.code, finding.span
 
 
@@ -150,7 +150,7 @@ def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
 
 
 def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> None:
-    """Refuse to write a manifest that names what is left out."""
+    """Refuse a manifest that names something excluded."""
     if found := find_left_out(whole, chosen, changes):
         named = ", ".join(f"the {each.kind} {each.name}" for each in found)
         raise PlanError(
@@ -161,7 +161,7 @@ def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> Non
 
 
 def find_left_out(whole: Scan, chosen: Scan, changes: Iterable[Change]) -> list[CargoFault]:
-    """Return what manifests would name anew and is left out, each once; the arguments as above.
+    """Return the excluded things that manifests would name, each once.
 
     What would not be there after the whole port either is no concern of who chooses.
     """
@@ -186,7 +186,7 @@ def find_left_out(whole: Scan, chosen: Scan, changes: Iterable[Change]) -> list[
 
 
 def find_missing_names(workspace: Workspace, changes: Iterable[Change]) -> list[CargoFault]:
-    """Return what the manifests among some changes would name anew and not find, each once."""
+    """Return the missing things that changed manifests would name, each once."""
     texts = {change.path: change.after for change in changes}
     written = {path: read_manifest(text) for path, text in texts.items() if path.endswith(FILE)}
     before = workspace.manifests
@@ -195,7 +195,7 @@ def find_missing_names(workspace: Workspace, changes: Iterable[Change]) -> list[
 
 
 def find_naming(chosen: Scan, found: Iterable[CargoFault]) -> list[Finding]:
-    """Return what is chosen to be written and names what would not be there."""
+    """Return the chosen findings that name something missing."""
     out: dict[int, Finding] = {}
     for each in found:
         here = [f for f in chosen.findings if f.path == each.path and f.status is Status.TODO]

@@ -65,7 +65,7 @@ def build_plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
 def format_changes(
     scan: Scan, changes: Mapping[str, Change]
 ) -> tuple[dict[str, Change], tuple[str, ...]]:
-    """Return changes of which those of Rust files are laid out, and the files that are not.
+    """Return the changes with Rust files formatted, and the files left unformatted.
 
     Raises:
         PlanError: rustfmt could read a file and could not read what it would become.
@@ -90,7 +90,7 @@ def format_changes(
 
 
 def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
-    """Return the formatted text, or none where rustfmt has no say.
+    """Return the formatted text, or None if rustfmt must not format it.
 
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
@@ -108,7 +108,7 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
 
 
 def _edition(scan: Scan, path: str) -> str:
-    """Return the Rust edition of a file; a new crate takes the workspace's."""
+    """Return the Rust edition of a file; a new crate has the workspace's."""
     workspace = scan.job.workspace
     shared = workspace.manifest.get("workspace", {}).get("package", {}).get("edition", "2021")
     crate = workspace.crate_of(path)

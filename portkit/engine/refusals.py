@@ -1,4 +1,4 @@
-"""Take out of a scan what the checks refuse, and what depends on it.
+"""Remove from a scan what the checks refuse, and what depends on it.
 
 What a check refuses is not written: the finding becomes manual, with the reason. The tree is
 checked again without it, since other findings may need what it would have written. This ends when
@@ -63,7 +63,7 @@ def _find_refused(scan: Scan, ported: PortedTree) -> list[tuple[Finding, str]]:
 
 
 def _apply_doubts(ported: PortedTree) -> tuple[Finding, ...]:
-    """Return the findings of a tree; those that a person should look at are for review."""
+    """Return the findings of a tree, with doubtful ones marked for review."""
     reasons: dict[int, list[str]] = {}
     for doubt in DOUBTS:
         for each in doubt(ported):

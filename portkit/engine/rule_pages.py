@@ -1,4 +1,4 @@
-"""The page of each code that a report can name: what it finds, why, and what it leaves out."""
+"""The page of each code that a report can name."""
 
 from __future__ import annotations
 

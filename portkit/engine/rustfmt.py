@@ -56,7 +56,7 @@ class Rustfmt:
                     return
 
     def check(self) -> None:
-        """See that it runs at all."""
+        """Check that rustfmt runs at all."""
         done = self._run(["--version"], b"")
         if done is None or done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip() if done else Refusal.SLOW.value
@@ -67,7 +67,7 @@ class Rustfmt:
             )
 
     def formatted(self, text: bytes, edition: str) -> bytes | Refusal:
-        """Return a file's text as rustfmt lays it out, or why it does not.
+        """Return a file's text as rustfmt formats it, or why it does not.
 
         Args:
             text: the file's text. rustfmt reads it alone and follows no ``mod`` of it.
@@ -82,7 +82,7 @@ class Rustfmt:
         return done.stdout if done.returncode == 0 else Refusal.UNREADABLE
 
     def _run(self, arguments: list[str], text: bytes) -> subprocess.CompletedProcess[bytes] | None:
-        """Run rustfmt on a text; none where it took too long."""
+        """Run rustfmt on a text; None if it takes too long."""
         try:
             return subprocess.run(
                 [*self._command, *arguments],
@@ -111,7 +111,7 @@ def _follows_file(settings: Path) -> bool:
 
 
 def _resolve_rustup_proxy(program: str) -> str:
-    """Return what rustup's proxy starts, and any other program as it is.
+    """Return the program that rustup's proxy starts; any other program as it is.
 
     A port is hundreds of starts, and the proxy takes half as long again as rustfmt itself. Where
     rustup names nothing, the proxy stays: what it says is what a user has to mend.

@@ -1,4 +1,4 @@
-"""From a tree to its findings.
+"""Run all rules over a workspace and collect findings.
 
 Only what holds a backend mention is looked at: a walk descends from the root of a file's syntax
 tree into the nodes that hold a mention which no finding has claimed yet. What is left when the walk
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Scan(Value, frozen=True):
-    """What a scan says about a tree.
+    """The findings of a scan.
 
     Attributes:
         ported: the tree after the port, as far as it was read to fill the gaps of a ``match``.
@@ -69,7 +69,7 @@ def scan_workspace(
     kernels: bool = False,
     skips: tuple[Exclusion, ...] = (),
 ) -> Scan:
-    """Find every place in a workspace where a backend decision stands.
+    """Find every place in a workspace that decides for a backend.
 
     Args:
         regenerate: whether files that were written before are replaced where they differ.
@@ -96,7 +96,7 @@ def scan_workspace(
 
 
 def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
-    """Return a scan in which one file is looked at as it stands in an editor.
+    """Scan one file again, with the content that an editor holds.
 
     What the tree as a whole says, such as its macros and which files are copied, is not learnt
     anew.
@@ -131,12 +131,12 @@ def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
 
 
 def sort_key(finding: Finding) -> tuple[str, Span, str, str]:
-    """Return what findings are sorted by."""
+    """Return the sort key of a finding."""
     return finding.path, finding.span, finding.code, finding.symbol
 
 
 def _scan_with_team(team: Team, job: PortJob, asked: RuleIndex) -> Scan:
-    """Scan with a team; what the first process returns is whole."""
+    """Scan in one process of a team; the first process returns the whole scan."""
     job, teaching, mine, findings = _learn_tree_facts(team, job)
     # Neither a parsed tree nor what makes a file is sent between processes.
     mine = [path for path in mine if path not in job.tree_facts.copied_files]
@@ -173,7 +173,7 @@ def _scan_with_team(team: Team, job: PortJob, asked: RuleIndex) -> Scan:
 def _learn_tree_facts(
     team: Team, job: PortJob
 ) -> tuple[PortJob, list[str], list[str], list[Finding]]:
-    """Return the job with what the tree as a whole says.
+    """Return the job with the facts about the tree as a whole.
 
     With it come the files that said something, those of them that this process has read, and what
     is said of those that portkit fails on.
@@ -228,7 +228,7 @@ def _translations(job: PortJob) -> Mapping[str, Callable[[], Translation]]:
 
 
 def _is_written(copies: Set[str], added: Sequence[AddedFiles], path: str) -> bool:
-    """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
+    """Whether the port writes a file as a whole."""
     return path in copies or any(a.holds(path) for a in added)
 
 
@@ -237,12 +237,12 @@ def _finder(job: PortJob) -> Callable[[bytes], list[str]]:
 
 
 def _weight(job: PortJob, path: str) -> int:
-    """Return how long it takes to look at a file, roughly: one without a mention is not parsed."""
+    """Estimate the time to scan a file; one without a mention is not parsed."""
     return job.workspace.sources[path].size if path in job.tree_facts.mentions else 0
 
 
 def _must_read_first(job: PortJob, source: SourceFile) -> bool:
-    """Whether what a file says must be known before the others are looked at."""
+    """Whether the content of a file must be known before other files are scanned."""
     if not source.path.endswith(".rs") or job.codebase.kept(source.path):
         return False
     return bool(_macro_parameter(job).search(source.data)) or files.may_declare(source.data)

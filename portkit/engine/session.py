@@ -1,4 +1,4 @@
-"""From what a user asks for to a scan: the profiles that fit the tree, and the chosen codes."""
+"""Scan sessions: the profiles that fit a tree, the settings, and the chosen codes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ANY: Final = CodebaseFile(name="", crate="", first_version="0.0.0")
 
 
 class ScanSession(Value, frozen=True):
-    """A look at a tree, after which one file can be looked at again."""
+    """A scan of a tree that can be repeated for one file."""
 
     whole: Scan
     said: Settings
@@ -72,7 +72,7 @@ def scan_tree(
     skip: Sequence[str] = (),
     config: bytes | None = None,
 ) -> Scan:
-    """Scan the tree at ``directory`` under the profiles that fit it; see ``look``."""
+    """Scan the tree at ``directory``; see ``open_session``."""
     return open_session(
         directory,
         gating=gating,
@@ -95,7 +95,7 @@ def open_session(
     buffers: Mapping[str, bytes] = MappingProxyType({}),
     config: bytes | None = None,
 ) -> ScanSession:
-    """Look at the tree at ``directory`` under the profiles that fit it.
+    """Scan the tree at ``directory`` with the profiles that fit it.
 
     Args:
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
@@ -162,7 +162,7 @@ def open_session(
 
 
 def _read_own_source(workspace: Workspace, name: str) -> SourceFile | None:
-    """Return a file in which people speak to portkit; None where there is none."""
+    """Return the content of a file of decisions, or None if it does not exist."""
     source = workspace.sources.get(name)
     if (
         source is None
@@ -186,7 +186,7 @@ def _apply_decisions(whole: Scan, said: Settings, seen: Mapping[str, Acceptance]
 
 
 def select_codes(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Scan:
-    """Return a scan with the findings alone whose codes are wanted.
+    """Return a scan with only the findings of the chosen codes.
 
     Every rule has run all the same: what a rule accounts for stays accounted for.
     """
@@ -230,7 +230,7 @@ def check_portable(found: Scan) -> None:
 
 
 def _replace_buffers(workspace: Workspace, buffers: Mapping[str, bytes]) -> Workspace:
-    """Return a workspace in which files that were looked at are as they stand in an editor."""
+    """Return a workspace with the content that an editor holds."""
     held = {p: SourceFile(p, data) for p, data in buffers.items() if p in workspace.sources}
     return replace(workspace, sources={**workspace.sources, **held}) if held else workspace
 
@@ -267,13 +267,13 @@ def _choose_codebase(
 
 
 def _find_base_codebase(workspace: Workspace) -> CodebaseProfile | None:
-    """Return the codebase that a tree is built on: it depends on the crate that tells that one."""
+    """Return the codebase whose crate the tree depends on."""
     profiles = (load_codebase(directory) for directory in _every_directory())
     return next((p for p in profiles if workspace.depends_on_crate((p.crate,), tests=False)), None)
 
 
 def _every_directory() -> Iterator[Directory]:
-    """Yield portkit's own first: to look for packages takes longer than to read a profile."""
+    """Yield the directories of all codebases, the shipped ones first."""
     yield from find_shipped().values()
     yield from find_announced().values()
 

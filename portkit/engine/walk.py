@@ -1,4 +1,4 @@
-"""The findings of one file, by a walk down into what holds a mention that nothing has claimed."""
+"""The findings of one file, by a walk into the nodes that hold unclaimed mentions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "fore
 
 
 class TooMuchError(Exception):
-    """A file has more of something than is looked at; the message is half a sentence."""
+    """A file exceeds a limit; the message is half a sentence."""
 
 
 class Unaccounted(Value, frozen=True, order=True):
@@ -84,7 +84,7 @@ class Walk:
         self.broken: list[Span] = []
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
-        """Walk from the root; return what was found, and what nothing has claimed."""
+        """Walk from the root; return the findings and the unaccounted mentions."""
         tree = self.source.tree_around(self.places, self.job.rocm_words)
         root = tree.root_node
         if root.has_error:
@@ -112,7 +112,7 @@ class Walk:
         return self.findings, self._left()
 
     def _understood(self, finding: Finding) -> Finding:
-        """Return a finding that writes nothing into an item that is not parsed whole."""
+        """Return a finding as manual if it edits an item with a syntax error."""
         edits = finding.edits
         within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
         return make_manual(finding, _NOT_WHOLE) if within else finding
@@ -165,7 +165,7 @@ class Walk:
         return at < len(self.places) and self.places[at] < end
 
     def _open(self, at: int) -> int:
-        """Return the index of the first place from one on that nothing has claimed."""
+        """Return the index of the first unclaimed place from an index on."""
         last = at
         while self.next[last] != last:
             last = self.next[last]
@@ -183,7 +183,7 @@ class Walk:
 
 
 def _inner_scope(site: Site) -> Scope:
-    """Return the scope of what a place holds."""
+    """Return the scope inside a site."""
     scope, node = site.scope, site.node
     vendor = scope.vendor or _vendor(site)
     gated = scope.gated or site.is_rocm_only
@@ -221,7 +221,7 @@ def _inner_scope(site: Site) -> Scope:
 
 
 def _vendor(site: Site) -> str:
-    """Return the vendor that a place is specific to, or an empty string."""
+    """Return the vendor that a site is specific to, or an empty string."""
     job, kind = site.job, site.kind
     if site.unported_feature:
         return "unported"
@@ -247,7 +247,7 @@ def _vendor(site: Site) -> str:
 
 
 def make_manual(finding: Finding, why: str) -> Finding:
-    """Return a finding that writes nothing, and says why."""
+    """Return a finding as manual, with the reason."""
     if not finding.edits:
         return finding
     return replace(
@@ -268,7 +268,7 @@ _UNSETTLED = (
 def scan_file(
     job: PortJob, path: str, asked: RuleIndex, is_written: Callable[[str], bool]
 ) -> tuple[list[Finding], list[Unaccounted]]:
-    """Return what is found in a file, and what no finding accounts for.
+    """Return the findings of a file, and its unaccounted mentions.
 
     A file that portkit fails on is one finding, and the others are looked at.
     """
@@ -312,7 +312,7 @@ def _walk_file(
 
 
 def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
-    """Whether something is left to do in a file after all that was found there was done.
+    """Whether a second scan of the written file would find more to do.
 
     What the parser does not understand it may understand otherwise then.
     """
@@ -327,7 +327,7 @@ def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
 
 
 def _find_seeds(job: PortJob, source: SourceFile) -> list[int]:
-    """Return the offsets that are looked at although they hold no mention."""
+    """Return the offsets to visit although they hold no mention."""
     if source.path.endswith("Cargo.toml"):
         names = "|".join(("members", "exclude", *job.vendor.dependencies))
         heads = rf"^(?:\xef\xbb\xbf)?[ \t]*\[[ \t]*([^]\n]*?)[ \t]*\]|^[\"']?({names})[\"']?\s*="

@@ -1,10 +1,10 @@
-"""A first profile as far as its tree tells it, and its text: each line with its evidence."""
+"""A first profile that is inferred from a tree, and its text with evidence."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
+from portkit.profiles.accepted_findings import quote_toml
 from portkit.syntax.value import Value
 
 
@@ -16,7 +16,7 @@ class Inferred(Value, frozen=True):
 
 
 class Question(Value, frozen=True):
-    """What the tree does not tell and a person can, in one line."""
+    """A name that only a person can choose."""
 
     key: str
     proposed: str
@@ -24,7 +24,7 @@ class Question(Value, frozen=True):
 
 
 class Draft(Value, frozen=True):
-    """A profile, as far as the tree tells it.
+    """A profile as far as it can be inferred from a tree.
 
     Attributes:
         bindings: where ``portkit.toml`` has the tree take the HIP bindings from; none where the
@@ -66,31 +66,27 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.uses:
         for each in draft.uses:
             yield f"# {each.evidence}."
-        yield f"uses = [{', '.join(_quoted(each.value) for each in draft.uses)}]"
+        yield f"uses = [{', '.join(quote_toml(each.value) for each in draft.uses)}]"
     yield ""
     yield "[names.words]"
     for word, name in draft.words:
-        yield f"{word} = {_quoted(name)}"
+        yield f"{word} = {quote_toml(name)}"
     given = dict(draft.words)
     for question in draft.questions:
         if question.key not in given:
             yield f"# {question.evidence}: give its copy a name to port it."
-            yield f"# {question.key} = {_quoted(question.proposed)}"
+            yield f"# {question.key} = {quote_toml(question.proposed)}"
     for source in draft.sources:
         yield ""
         yield "[[hip_sources]]"
-        yield f"source = {_quoted(source.value)}"
-        yield f"reason = {_quoted(source.evidence)}"
+        yield f"source = {quote_toml(source.value)}"
+        yield f"reason = {quote_toml(source.evidence)}"
     if draft.left:
         yield ""
         yield "# Left to a person:"
         yield from (f"# - {each}." for each in draft.left)
 
 
-def _quoted(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _format_inferred(key: str, said: Inferred) -> Iterator[str]:
     yield f"# {said.evidence}."
-    yield f"{key} = {_quoted(said.value)}"
+    yield f"{key} = {quote_toml(said.value)}"

@@ -1,4 +1,4 @@
-"""Looks into a tree without a profile, and derives what one would say."""
+"""Infers a profile from a tree that has none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRANSLATED: Final = ".cu"
 
 
 def infer_profile(found: Scan) -> Draft:
-    """Return what a tree tells about its profile."""
+    """Infer a profile from a scan of a tree."""
     job = found.job
     crate, why = _find_marker(job)
     name, named_by = _name(job, crate)
@@ -90,7 +90,7 @@ def _depends_on(job: PortJob, crate: Crate, other: Crate) -> bool:
 
 
 def _name(job: PortJob, marker: Crate) -> tuple[str, str]:
-    """Return what the names of all crates begin with, else the marker's name without its end."""
+    """Return the common beginning of all crate names, else the marker's name."""
     parts = [crate.name.split("-") for crate in job.workspace.crates]
     shared = "-".join(posixpath.commonprefix(parts)) if len(parts) > 1 else ""
     if shared and shared not in list_codebases():
@@ -99,7 +99,7 @@ def _name(job: PortJob, marker: Crate) -> tuple[str, str]:
 
 
 def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
-    """Yield what the feature of CUDA's is called, where no crate has one of the usual name."""
+    """Yield the name of the CUDA feature if no crate has one of the usual name."""
     if any(job.source_feature in crate.features for crate in job.workspace.crates):
         return
     found: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
 
 
 def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Inferred]]:
-    """Yield the error that says that the feature is off, where one variant alone looks so."""
+    """Yield the error for a missing feature, if exactly one variant looks like it."""
     found = [
         (finding.renamed[1], f"{finding.path}: {finding.symbol}")
         for finding in variants
@@ -126,7 +126,7 @@ def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Inferred]]:
 
 
 def _uses(job: PortJob) -> Iterator[Inferred]:
-    """Yield the codebases with a crate that a crate of the tree takes, other than for its tests."""
+    """Yield the codebases whose crate the tree depends on, except for tests."""
     own = {crate.name for crate in job.workspace.crates}
     for directory in (*find_shipped().values(), *find_announced().values()):
         codebase = load_codebase(directory)
@@ -140,7 +140,7 @@ def _uses(job: PortJob) -> Iterator[Inferred]:
 
 
 def _bindings(job: PortJob, uses: Sequence[Inferred]) -> Inferred | None:
-    """Return the bindings that a tree takes from a port beside it."""
+    """Return the bindings that a tree uses from a port beside it."""
     if not uses_bindings(job):
         return None
     found = (find_bindings_beside(job, used.value) for used in uses)
@@ -174,7 +174,7 @@ def _find_manifest_lines(job: PortJob, crates: Iterable[str]) -> Iterator[str]:
 
 
 def _find_cuda_only_crates(job: PortJob, uses: Sequence[Inferred]) -> tuple[CudaOnlyCrate, ...]:
-    """Return the crates that are CUDA's as a whole; those of what a tree is built on tell some."""
+    """Return the CUDA-only crates."""
     codebase = replace(job.codebase, uses=tuple(each.value for each in uses))
     return find_whole_crates(
         job.workspace, job.vendor, add_dependency_ports(codebase, job.vendor.name)
@@ -238,7 +238,7 @@ def _script(job: PortJob, crate: Crate) -> str:
 
 
 def _compiles(job: PortJob, script: str) -> str:
-    """Return with what of CUDA's a build script compiles, as half a sentence, or nothing."""
+    """Return the CUDA tool that a build script uses, as half a sentence, or nothing."""
     source = job.workspace.sources[script]
     text = source.text(0, len(source.data))
     run = cuda_tools.find_cuda_programs(job, text)
@@ -308,7 +308,7 @@ def find_ported_folder(after: Scan, codebase: str) -> str:
 
 
 def list_missing_dependencies(after: Scan, codebase: str) -> Iterator[str]:
-    """Yield the lines by which a tree takes a codebase from a port beside it."""
+    """Yield the commands and lines by which a tree uses the port of a codebase."""
     workspace, ported = after.job.workspace, after.job.codebase.ported
     directory, place = find_codebase(codebase), f"../{codebase}"
     found = (
@@ -325,12 +325,12 @@ def list_missing_dependencies(after: Scan, codebase: str) -> Iterator[str]:
 
 
 def uses_bindings(job: PortJob) -> bool:
-    """Whether the tree asks for what the HIP bindings stand for by itself."""
+    """Whether the tree itself depends on the crate that the HIP bindings replace."""
     return has_bindings_dependency(job.workspace, job.vendor, job.codebase)
 
 
 def find_bindings_beside(job: PortJob, codebase: str) -> Inferred | None:
-    """Return where the port of a codebase beside the tree has its bindings, from the root.
+    """Return the folder of the bindings in the port of a codebase beside the tree.
 
     A tree on top of that port has to take those: with a copy of its own, a stream of the one would
     be no stream of the other.

@@ -1,4 +1,4 @@
-"""Where a first profile stands: a new folder of the tree, which ``portkit.toml`` names."""
+"""The folder of a first profile, which ``portkit.toml`` names."""
 
 from __future__ import annotations
 

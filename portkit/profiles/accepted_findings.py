@@ -1,4 +1,4 @@
-"""``portkit.review.toml``: the places that a person has looked at and accepted as they are.
+"""``portkit.review.toml``: the findings that you have reviewed and accepted.
 
 ``portkit review`` writes the whole file, a line for each place, sorted; so two branches that accept
 different places merge, and what people write by hand, ``portkit.toml``, is never rewritten.
@@ -60,7 +60,7 @@ class AcceptanceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Acceptance(Value, frozen=True):
-    """That a place was looked at."""
+    """A reviewed and accepted finding."""
 
     at: str
     content: tuple[str, ...]
@@ -68,7 +68,7 @@ class Acceptance(Value, frozen=True):
 
 
 def read_own_file(file: Path) -> bytes | None:
-    """Return a file in which people speak to portkit; None where there is none.
+    """Return the content of a file of decisions, or None if it does not exist.
 
     What stands under its name and is no file of the tree would be passed over by a scan, and what
     it says with it.
@@ -82,7 +82,7 @@ def read_own_file(file: Path) -> bytes | None:
 
 
 def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
-    """Return what a file says, by the identities of the places; nothing where there is no file."""
+    """Return the acceptances in a file by identity; empty without a file."""
     if source is None:
         return {}
     said = decode_toml(source.data, NAME, AcceptanceFile, ConfigError)
@@ -94,7 +94,7 @@ def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
 
 
 def read_acceptances(directory: Path) -> tuple[bytes | None, Mapping[str, Acceptance]]:
-    """Return the file of the tree at a path, none where there is none, and what it says."""
+    """Return the file in a folder, or None, and its acceptances."""
     from portkit.syntax.source_file import SourceFile
 
     data = read_own_file(directory / NAME)
@@ -102,7 +102,7 @@ def read_acceptances(directory: Path) -> tuple[bytes | None, Mapping[str, Accept
 
 
 def format_acceptances(looked: Mapping[str, Acceptance]) -> str:
-    """Return the file that says what was looked at: the same places make the same bytes."""
+    """Return the text of the file; the same acceptances make the same bytes."""
     ordered = sorted(looked.items(), key=lambda each: (each[1].at, each[0]))
     lines = [
         f"{place} = {{ at = {quote_toml(each.at)}, content = {json.dumps(list(each.content))} }}\n"

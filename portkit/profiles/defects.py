@@ -61,7 +61,7 @@ class DefectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def load_defects(directory: Directory) -> tuple[Defect, ...]:
-    """Return the defects of a codebase; none where its directory says nothing of any."""
+    """Return the defects of a codebase; none if its directory declares none."""
     if not directory.has(FILE):
         return ()
     found = directory.typed(FILE, DefectFile).defect

@@ -211,7 +211,7 @@ class TokenPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code"):
 
     @cached_property
     def pattern(self) -> TokenPattern:
-        """The tokens that are looked for."""
+        """The tokens to find."""
         return TokenPattern.of(self.match)
 
 
@@ -312,7 +312,7 @@ class FeatureConflict(Entry, frozen=True, kw_only=True):
     reason: Reason
 
     def applies(self, path: str, symbol: str) -> bool:
-        """Whether this is about what stands under a symbol of a file."""
+        """Whether this is about a symbol of a file."""
         return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
 
 

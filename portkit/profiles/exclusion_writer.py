@@ -20,7 +20,7 @@ _SLASHES: Final = (".rs", *CUDA_CODE)
 
 
 def check_excludable(code: str, place: str, message: str) -> None:
-    """Refuse to exclude a finding that is about what portkit itself reads."""
+    """Refuse to exclude a finding about portkit's own settings."""
     if code.startswith(_PORTKIT):
         raise ConfigError(
             f"{place} is about portkit's own settings, so it cannot be excluded; fix what it names:"
@@ -29,7 +29,7 @@ def check_excludable(code: str, place: str, message: str) -> None:
 
 
 def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> None:
-    """Refuse an exclusion that would take back what a person has accepted."""
+    """Refuse an exclusion that would revoke an acceptance."""
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(

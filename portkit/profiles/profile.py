@@ -73,7 +73,7 @@ class Facade(Value, frozen=True):
         return _module_name(self.name)
 
     def dependency(self, up: str, version: str) -> str:
-        """Return what a manifest says of the crate, without braces.
+        """Return the entry of a dependency on the crate, without braces.
 
         Args:
             up: the way from the manifest's folder to the workspace root, such as ``../``.
@@ -89,7 +89,7 @@ class Facade(Value, frozen=True):
 
 
 def format_dependency(source: Mapping[str, str], up: str) -> str:
-    """Return what a manifest says of a crate that is taken from elsewhere, without braces.
+    """Return the entry of a dependency on a crate from elsewhere, without braces.
 
     Args:
         up: the way from the manifest's folder to the workspace root, such as ``../``.
@@ -186,7 +186,7 @@ class PortedDependency(Value, frozen=True):
 
     @property
     def module(self) -> str:
-        """The name under which Rust code finds those bindings behind the crate."""
+        """The module of those bindings within the crate."""
         return _module_name(self.bindings)
 
 
@@ -254,17 +254,17 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         return tuple(patch for patch in self.patches if isinstance(patch, kind))
 
     def key(self, entry: Entry) -> str:
-        """Return what findings name an entry by, such as ``patch 3``; it counts from 0."""
+        """Return the name of an entry in findings, such as ``patch 3``, counted from 0."""
         return self._keys[id(entry)]
 
     def kept(self, path: str) -> Keep | None:
-        """Return the entry that keeps a file, if any."""
+        """Return the entry that leaves a file unchanged, if any."""
         if self._keeps.match(path) is None:  # as of most files
             return None
         return next(k for k in self.keep if fnmatchcase(path, k.path))
 
     def find_no_feature_entry(self, path: str) -> NoFeatureFiles | None:
-        """Return the entry by which a file takes the path without the source's feature, if any."""
+        """Return the entry by which a file uses the code without the source's feature, if any."""
         if not self.plain:
             return None
         if path not in self._plain:
@@ -277,12 +277,12 @@ class CodebaseProfile(Value, frozen=True, dict=True):
 
     @cached_property
     def _plain(self) -> dict[str, NoFeatureFiles | None]:
-        """The files that were asked about before."""
+        """The answers for the files so far."""
         return {}
 
     @cached_property
     def _keys(self) -> dict[int, str]:
-        """What the entries are named by: equal ones are told apart."""
+        """The names of the entries; equal entries have different names."""
         kinds: dict[str, tuple[Entry, ...]] = {
             "keep": self.keep,
             "plain": self.plain,
@@ -298,7 +298,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
 
     @cached_property
     def _keeps(self) -> re.Pattern[str]:
-        """The files that any entry keeps; several rules ask about each file."""
+        """A pattern for the files that any entry leaves unchanged."""
         return re.compile("|".join(translate(each.path) for each in self.keep) or "(?!)")
 
 
@@ -473,7 +473,7 @@ def _module_name(crate: str) -> str:
 
 
 def name_features(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[str, str]:
-    """Return the features of what is read and of what is written.
+    """Return the feature of the source and the feature that is written.
 
     Raises:
         ProfileError: the codebase gives one of them a name that stands for something else; with

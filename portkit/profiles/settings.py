@@ -183,7 +183,7 @@ class Exclusion(Value, frozen=True):
 
 
 class Settings(Value, frozen=True):
-    """What ``portkit.toml`` says; each has a value that stands for nothing said.
+    """The settings in ``portkit.toml``, with their defaults.
 
     Attributes:
         profile: the codebase profile: a name that portkit knows, or a file relative to the root.
@@ -216,7 +216,7 @@ def is_decision_change(path: str, before: bytes, after: bytes) -> bool:
 
 
 def parse_settings(source: SourceFile | None) -> Settings:
-    """Return the settings in a file, or those that say nothing where there is no file."""
+    """Return the settings in a file, or the default ones without a file."""
     if source is None:
         return Settings()
     said = decode_toml(source.data, NAME, ConfigFile, ConfigError)

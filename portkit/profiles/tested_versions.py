@@ -45,12 +45,12 @@ class TestedVersions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_tested_versions(directory: Directory) -> TestedVersions | None:
-    """Return what a codebase's port was proven on; none where nothing is written down."""
+    """Return the versions that a port was tested on, or None."""
     return directory.typed(FILE, TestedVersions) if directory.has(FILE) else None
 
 
 def format_tested_versions(proven: TestedVersions) -> str:
-    """Return the text of the file that says what a port was proven on."""
+    """Return the text of the file of tested versions."""
     versions = "".join(f'    "{version}",\n' for version in proven.versions)
     return (
         "# Written by ci/versions from reports/versions: the published versions that passed every\n"
@@ -62,7 +62,7 @@ def format_tested_versions(proven: TestedVersions) -> str:
 
 
 def warn_if_untested(codebase: CodebaseProfile, version: str) -> str:
-    """Return a sentence where a version lies outside what the port was proven on, else nothing."""
+    """Return a warning if a version is outside the tested ones, else an empty string."""
     proven = load_tested_versions(codebase.directory) if codebase.directory else None
     if proven is None or not proven.versions or proven.holds(version):
         return ""

@@ -1,4 +1,4 @@
-"""A page about a defect: what is wrong, a test that shows it, and how it is repaired.
+"""A page about a defect: the defect, a test that shows it, and the fix.
 
 A codebase's own pages lie in the folder ``upstream`` of its directory; those of the codebases that
 portkit brings are a part of portkit's documentation (``docs/upstream``).
@@ -47,7 +47,7 @@ class DefectPage(Value, frozen=True):
 
     @property
     def needs_gpu(self) -> bool:
-        """Whether the test asks for a GPU of the source vendor's."""
+        """Whether the test needs a GPU of the source vendor."""
         return _GPU in self.table.get("runs on", "")
 
 
@@ -80,7 +80,7 @@ def read_page(directory: Directory, name: str) -> DefectPage:
 
 
 def _plain(text: str) -> str:
-    """Return Markdown without what leads from one page to another."""
+    """Return Markdown without its links."""
     return _LINK.sub(r"\1", text)
 
 
@@ -93,7 +93,7 @@ class DefectTest(Value, frozen=True):
 
 
 def build_defect_test(scan: Scan, page: DefectPage, crate: Crate, name: str) -> DefectTest | None:
-    """Return the test of a defect; none where its page shows none.
+    """Return the test of a defect, or None if its page has none.
 
     It asks for the source vendor's feature where it needs such a GPU, and calls crates by the names
     that the package has for them.

@@ -1,4 +1,4 @@
-"""The repairs of a codebase's defects in a tree: which there are, and what each changes.
+"""The repairs of a codebase's defects in a tree.
 
 Each is made upon those before it, so that together they can be commits. One that is asked for alone
 is made of the same declarations.
@@ -36,7 +36,7 @@ _VERSION: Final = "it is not in this version"
 
 
 class RepairState(StrEnum):
-    """What is with a repair in a tree."""
+    """The state of a repair in a tree."""
 
     TO_WRITE = "to write"
     STANDS = "stands"
@@ -63,7 +63,7 @@ class Repair(Value, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is asked for by."""
+        """The name by which it is requested."""
         return self.defect.page
 
     def is_requested_by(self, word: str) -> bool:
@@ -72,7 +72,7 @@ class Repair(Value, frozen=True):
 
 
 def list_repair_names(scan: Scan) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return what repairs can be asked for by: the name of each, and its codes."""
+    """Return the name and the codes of each repair."""
     return tuple((d.page, _codes(_declared(scan.job, d))) for d in _defects(scan.job))
 
 
@@ -101,7 +101,7 @@ def build_repairs(
 
 
 def merge_changes(made: Sequence[Repair]) -> tuple[Change, ...]:
-    """Return what repairs change between them, sorted by path."""
+    """Merge the changes of repairs, sorted by path."""
     before: dict[str, bytes | None] = {}
     after: dict[str, bytes] = {}
     for change in (change for repair in made for change in repair.changes):
@@ -118,7 +118,7 @@ def _repair(
     rustfmt: bool,
     wanted: tuple[str, ...],
 ) -> Repair | None:
-    """Return a repair upon those before; none where it is not asked for."""
+    """Build a repair on top of those before, or None if it was not requested."""
     job = scan.job
     declared = _declared(job, defect)
     assert job.codebase.directory is not None  # what has defects has a directory
@@ -195,7 +195,7 @@ def _unfit(declaration: TokenPatch | Patch) -> str:
 
 
 def _is_written(scan: Scan, test: DefectTest, standing: bytes, *, rustfmt: bool) -> bool:
-    """Whether a file is a test, as it is brought or as rustfmt lays it out."""
+    """Whether a file is a test, as it is shipped or as rustfmt formats it."""
     text = test.text.encode()
     if _without_layout(standing) == _without_layout(text):
         return True
@@ -206,7 +206,7 @@ def _is_written(scan: Scan, test: DefectTest, standing: bytes, *, rustfmt: bool)
 
 
 def _without_layout(data: bytes) -> bytes:
-    """Return a text without what rustfmt changes most: blanks, and commas before what closes."""
+    """Return a text without blanks and trailing commas, which rustfmt changes most."""
     return _LAST_COMMA.sub(b"", b"".join(data.split()))
 
 

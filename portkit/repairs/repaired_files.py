@@ -1,4 +1,4 @@
-"""What the declarations of one repair make of files, as often as they say."""
+"""Files with the declarations of one repair applied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from portkit.workspace.edits import match_newlines
 
 
 class RepairedFile(Value, frozen=True):
-    """What became of a file by one declaration."""
+    """A file after one declaration was applied."""
 
     path: str
     data: bytes
@@ -31,7 +31,7 @@ class RepairedFile(Value, frozen=True):
 def repair_files(
     job: PortJob, declaration: TokenPatch | Patch, files: Mapping[str, bytes], sources: str
 ) -> Iterator[RepairedFile]:
-    """Yield what a declaration makes of each file that it is about.
+    """Apply a declaration to each file that it is about.
 
     Args:
         declaration: a patch of the codebase's or of its kernels', or a change of a repair's own.

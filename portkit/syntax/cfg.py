@@ -43,7 +43,7 @@ class Cfg(Value, frozen=True):
     feature: str = ""
 
     def requires(self, feature: str) -> bool:
-        """Whether the condition holds only where the feature is on."""
+        """Whether the condition holds only if the feature is on."""
         if self.operator == "all":
             return any(o.requires(feature) for o in self.operands)
         if self.operator == "any":
@@ -51,7 +51,7 @@ class Cfg(Value, frozen=True):
         return self.operator == "" and self.feature == feature
 
     def forbids(self, feature: str) -> bool:
-        """Whether the condition holds only where the feature is off."""
+        """Whether the condition holds only if the feature is off."""
         if self.operator == "all":
             return any(o.forbids(feature) for o in self.operands)
         if self.operator == "not":
@@ -67,7 +67,7 @@ class Cfg(Value, frozen=True):
         return frozenset().union(*(o.features() for o in self.operands))
 
     def without(self, features: frozenset[str]) -> bool | None:
-        """Evaluate with ``features`` off: true, false, or none where the rest decides."""
+        """Evaluate with ``features`` off: true, false, or None if the rest decides."""
         if self.operator == "":
             return False if self.feature in features else None
         values = [o.without(features) for o in self.operands]
@@ -79,7 +79,7 @@ class Cfg(Value, frozen=True):
         return None if None in values else not decisive
 
     def holds(self, on: Collection[str]) -> bool:
-        """Evaluate with some features on and all others off; other options count as on."""
+        """Evaluate with some features on and all others off; other options are on."""
         if self.operator == "":
             return not self.feature or self.feature in on
         values = [o.holds(on) for o in self.operands]
@@ -154,7 +154,7 @@ def parse_cfg_macro(call: str) -> Cfg | None:
 
 
 def widen_condition(text: str, feature: str, other: str) -> str:
-    """Return a condition that takes ``other`` wherever it asked for ``feature`` alone."""
+    """Return a condition that accepts ``other`` wherever it required only ``feature``."""
     out: list[str] = []
     operators, at = [""], 0
     for part in _PART.finditer(text):
@@ -194,7 +194,7 @@ def parse_conditions(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]
 
 
 def find_conditions_around(root: Node, offset: int) -> Iterator[Cfg]:
-    """Yield the conditions under which what stands at an offset exists, the outer ones first."""
+    """Yield the conditions of the code at an offset, the outer ones first."""
     node: Node | None = root
     while node is not None:
         inner = ((c, a) for c, a in group_attributes(node) if c.start_byte <= offset < c.end_byte)

@@ -19,7 +19,7 @@ _HELD = SourceFile.data
 
 
 class CompressedSource(SourceFile, frozen=True, dict=True):
-    """A source that takes a fifth of the memory until its bytes are asked for; see `packed`."""
+    """A source file whose bytes are held compressed until something reads them."""
 
     @cached_property  # type: ignore[misc]
     def data(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Tokens of C++, CUDA's and HIP's included.
+"""Tokens of C++, with those of CUDA and HIP.
 
 The lexer knows what a rewriter must know: where comments, strings and characters lie, which lines
 are preprocessor directives, and nothing of types or grammar. Source: ISO C++17, [lex]; the launch

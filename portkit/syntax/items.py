@@ -1,4 +1,4 @@
-"""The items of a Rust file: what has a name of its own, at any depth.
+"""The items of a Rust file, at any depth.
 
 Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
 """
@@ -76,14 +76,14 @@ def find_items(source: SourceFile, symbols: Iterable[str] | None = None) -> Iter
 
 
 def _rarest_word(data: bytes, symbol: str) -> bytes:
-    """Return what stands in each item whose symbol fits a pattern, and nearly nowhere else."""
+    """Return the rarest word that each item with a matching symbol holds."""
     # What `fnmatch` reads in brackets is one of several characters.
     words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
     return min((word.encode() for word in words), key=data.count, default=b"")
 
 
 def describe_item(node: Node) -> str:
-    """Return what an item is called in reports, such as ``trait CustomOp1`` or ``Map1 for Elu``."""
+    """Return the name of an item in reports, such as ``trait CustomOp1`` or ``Map1 for Elu``."""
     if node.type == "impl_item":
         type_name = _strip_generics(node_text(node.child_by_field_name("type")))
         trait = node.child_by_field_name("trait")

@@ -1,4 +1,4 @@
-"""Macros of the standard library and of common crates, by what they do with their arguments.
+"""Macros of the standard library and of common crates, by their use of arguments.
 
 Sources: the documentation of `std`, `anyhow`, `log`, `tracing`, `criterion` and
 `static_assertions`.

@@ -118,7 +118,7 @@ def _inside(tree: Node) -> list[Node]:
 def _match(
     pattern: Sequence[Node], given: Sequence[Node], at: int, repeated: list[Repeated]
 ) -> tuple[Bindings, int]:
-    """Match a pattern with the tokens from one on; return where the match ends."""
+    """Match a pattern with the tokens from an index on; return the end of the match."""
     found: Bindings = {}
     for part in pattern:
         if part.type == "token_binding_pattern":
@@ -175,7 +175,7 @@ def _match_times(
 
 
 def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
-    """Return where a fragment ends that begins at a token."""
+    """Return the end of the fragment that begins at a token."""
     if kind == "vis":
         shown = at < len(given) and node_text(given[at]) == "pub"
         inside = shown and at + 1 < len(given) and given[at + 1].type == "token_tree"
@@ -204,7 +204,7 @@ def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
 
 
 def _find_separator(kind: str, given: Sequence[Node], at: int) -> int:
-    """Return where an expression, a pattern or a type ends that begins at a token."""
+    """Return the end of the expression, pattern or type that begins at a token."""
     start, depth = at, 0
     ends = _ENDS_OF.get(kind, _ENDS)
     while at < len(given) and (depth or node_text(given[at]) not in ends):
@@ -233,7 +233,7 @@ def _text(tokens: Sequence[Node], kind: str) -> str:
 
 
 def _parts(repetition: Node) -> tuple[list[Node], str, str]:
-    """Return what is repeated, the separator and the operator."""
+    """Return the repeated nodes, the separator and the operator."""
     children = repetition.children
     close = max(number for number, child in enumerate(children) if node_text(child) == ")")
     whole = node_text(repetition)

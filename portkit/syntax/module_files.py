@@ -46,7 +46,7 @@ def find_module_files(item: Node, path: str, *, is_owner: bool | None = None) ->
 
 
 def read_path(item: Node) -> str | None:
-    """Return what the ``path`` attribute of a module says, or an empty string if it has none.
+    """Return the value of a module's ``path`` attribute, or an empty string.
 
     Returns:
         None if only some builds have the attribute, or it cannot be read.

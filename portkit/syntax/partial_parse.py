@@ -1,4 +1,4 @@
-"""Which parts of a Rust file must be parsed to look at some places in it.
+"""The parts of a Rust file that must be parsed to see some places in it.
 
 Most of a file has nothing to do with any backend, and parsing is most of a scan's time. Where the
 file shows plainly where its items begin, those without a place are left out.
@@ -141,7 +141,7 @@ def _all(data: bytes, words: Sequence[bytes]) -> Iterator[int]:
 
 
 def _ends_with_an_item(text: bytes) -> bool:
-    """Whether what ends here is an item, and not what stands before one and belongs to it."""
+    """Whether a text ends with an item, not with attributes or comments of the next one."""
     bare = text.rstrip()
     last = bare[bare.rfind(b"\n") + 1 :]
     return bare.endswith((b"}", b";")) and not last.startswith(b"//")

@@ -1,4 +1,4 @@
-"""Patterns of Rust: their members, what they ask for, what they bind, where they need parentheses.
+"""Patterns of Rust: their members, the values they match, their bindings, their parentheses.
 
 Grammar: the Rust reference, chapter "Patterns"; kinds of node as tree-sitter-rust names them.
 """
@@ -37,12 +37,12 @@ def split_or_pattern(pattern: Node) -> list[Node]:
 
 
 def _is_grouped(pattern: Node) -> bool:
-    """Whether a pattern stands in parentheses; a comma would make a tuple of it."""
+    """Whether a pattern is in parentheses and is no tuple."""
     return pattern.type == "tuple_pattern" and [c.type for c in pattern.children[::2]] == ["(", ")"]
 
 
 def find_mixed_or_patterns(pattern: Node, named: Callable[[str], bool]) -> list[list[Node]]:
-    """Return the members of each or-pattern in which a named value stands beside others.
+    """Return the members of each or-pattern that mixes a named value with others.
 
     There are none where the rest of the pattern is named too: then the pattern is about such
     values alone.
@@ -65,7 +65,7 @@ def find_mixed_or_patterns(pattern: Node, named: Callable[[str], bool]) -> list[
 
 
 def pattern_key(text: str) -> tuple[str, ...]:
-    """Return what a pattern asks for: the last names of its paths, and its strings.
+    """Return what identifies a pattern: the last names of its paths, and its strings.
 
     A field that is bound under its own name is no path, also where it begins in upper case. A
     pattern without either is its own key.
@@ -162,7 +162,7 @@ def parse_pattern(text: str) -> Node:
 
 
 def append_members(pattern: Node, added: str) -> tuple[tuple[int, str], ...]:
-    """Return what is set where so that more members stand behind a pattern, as offsets and texts.
+    """Return the insertions, as offsets and texts, that add members to a pattern.
 
     The pattern of a ``let`` has no alternatives outside parentheses (the Rust reference, chapter
     "Statements": ``PatternNoTopAlt``).

@@ -66,14 +66,14 @@ def find_definition(node: Node) -> Node | None:
 
 
 def find_assigned_name(statement: Node) -> str:
-    """Return the name that a statement gives a value to, or an empty string."""
+    """Return the name that a statement assigns to, or an empty string."""
     inner = statement.named_children[0] if statement.named_children else statement
     left = inner.child_by_field_name("left") if inner.type == "assignment" else None
     return node_text(left) if left is not None and left.type == "identifier" else ""
 
 
 def find_statement_name(node: Node) -> str:
-    """Return the name of a function, or of what is given a value, or an empty string."""
+    """Return the name of a function or of an assigned variable, or an empty string."""
     function = find_definition(node)
     return find_assigned_name(node) if function is None else field_text(function, "name")
 

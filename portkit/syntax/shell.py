@@ -7,7 +7,7 @@ from shlex import quote
 
 
 def quote_tree_argument(tree: str) -> str:
-    """Return what names a tree behind a command, with a space before it; nothing for ``.``."""
+    """Return the argument that names a tree, after a space; nothing for ``.``."""
     return "" if tree == "." else f" {quote(tree)}"
 
 

@@ -55,7 +55,7 @@ class SourceFile(Value, frozen=True, dict=True):
 
     @cached_property
     def tree(self) -> Tree:
-        """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
+        """The syntax tree, by the grammar that the file's name chooses."""
         return _parse(self.path, self.data)
 
     def tree_around(self, places: Sequence[int], words: Iterable[str] = ()) -> Tree:
@@ -84,12 +84,12 @@ class SourceFile(Value, frozen=True, dict=True):
         return []
 
     def forget(self) -> None:
-        """Let go of the syntax trees, far larger than the file; they are made anew if asked for."""
+        """Release the syntax trees, which are far larger than the file."""
         self.__dict__.pop("tree", None)
         self.__dict__.pop("_last_part", None)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
-        """Return where any of ``words``, all in lower case, begins, in any case, sorted.
+        """Return the offsets of ``words``, which are in lower case, in any case, sorted.
 
         A short one is looked for where pieces of identifiers begin
         (`portkit.syntax.word_search.caseless_word_pattern`).
@@ -112,7 +112,7 @@ class SourceFile(Value, frozen=True, dict=True):
 
     @property
     def newline(self) -> str:
-        r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
+        r"""The line ending of the file's first line: ``\r\n``, else ``\n``."""
         first = self.data.find(b"\n")
         return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
 
@@ -122,7 +122,7 @@ class SourceFile(Value, frozen=True, dict=True):
         return line, offset - self.line_starts[line - 1] + 1
 
     def line_around(self, offset: int, start: int) -> str:
-        """Return the line of a byte offset, or what is around it in a long one."""
+        """Return the line of a byte offset, or the part around it if the line is long."""
         end = self.data.find(b"\n", offset, offset + _LONG)
         if end < 0:
             end = min(offset + _LONG, len(self.data))
@@ -195,7 +195,7 @@ def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
 
 
 def find_grammar(path: str) -> Language:
-    """Return the grammar of a file, told by its name."""
+    """Return the grammar of a file, chosen by its name."""
     for ending, name in _GRAMMARS.items():
         if path.endswith(ending):
             return _language(name)
@@ -261,7 +261,7 @@ def spans_of(nodes: Iterable[Node]) -> tuple[Span, ...]:
 
 
 def field_text(node: Node, field: str) -> str:
-    """Return the text of a named field of a node, or an empty string where it has none."""
+    """Return the text of a named field of a node, or an empty string."""
     return node_text(node.child_by_field_name(field))
 
 
@@ -277,7 +277,7 @@ def find_descendants(root: Node, kind: str) -> Iterator[Node]:
 
 
 def find_statement(node: Node) -> Node:
-    """Return the statement of a block, or the value of an arm, in which an expression stands."""
+    """Return the statement, or the value of an arm, that holds an expression."""
     while node.parent is not None and node.parent.type not in _HOLD_STATEMENTS:
         node = node.parent
     return node

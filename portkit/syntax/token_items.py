@@ -20,14 +20,14 @@ _WITH_BLOCK: Final = frozenset({"for", "if", "loop", "match", "unsafe", "while"}
 
 
 def skip_attributes(tokens: Sequence[Node], at: int) -> int:
-    """Return the index of the first token behind the attributes that begin at one."""
+    """Return the index of the first token after the attributes at an index."""
     while at + 1 < len(tokens) and node_text(tokens[at]) == "#" and _is_tree(tokens[at + 1], "["):
         at += 2
     return at
 
 
 def find_item_end(tokens: Sequence[Node], at: int) -> int:
-    """Return the index behind the item, the statement or the arm that begins at a token."""
+    """Return the index after the item, the statement or the arm that begins at a token."""
     at = skip_attributes(tokens, at)
     texts = [*map(node_text, tokens)]
     word = _find_word(tokens, at)
@@ -64,7 +64,7 @@ def _find_word(tokens: Sequence[Node], at: int) -> str:
 
 
 def _find_body(tokens: Sequence[Node], at: int) -> int:
-    """Return the index behind the first braces or semicolon."""
+    """Return the index after the first braces or semicolon."""
     for number in range(at, len(tokens)):
         if _is_tree(tokens[number], "{") or node_text(tokens[number]) == ";":
             return number + 1
@@ -72,7 +72,7 @@ def _find_body(tokens: Sequence[Node], at: int) -> int:
 
 
 def _find_first(texts: Sequence[str], at: int, text: str) -> int:
-    """Return the index behind the first token with a text."""
+    """Return the index after the first token with a text."""
     return texts.index(text, at) + 1 if text in texts[at:] else len(texts)
 
 

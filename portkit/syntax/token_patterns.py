@@ -1,4 +1,4 @@
-"""Places in a source, found by their tokens: blanks, line breaks and comments do not matter.
+"""Patterns of tokens: blanks, line breaks and comments do not matter.
 
 In a pattern ``$name`` stands for the tokens up to the next token of the pattern, brackets balanced;
 in what is written, for their text, and ``$all`` for the text of the whole place. A pattern that
@@ -50,7 +50,7 @@ class Match(Value, frozen=True):
 
 
 class TokenPattern(Value, frozen=True):
-    """Tokens that are looked for.
+    """A sequence of tokens to find.
 
     Attributes:
         words: the words without which a source does not fit, for a quick look.
@@ -71,11 +71,11 @@ class TokenPattern(Value, frozen=True):
         return cls(texts, comments, tuple(sorted(words)))
 
     def may_stand(self, data: bytes, span: Span) -> bool:
-        """Whether a part of a Rust source holds every word."""
+        """Whether a part of a Rust source contains every word of the pattern."""
         return all(data.find(word, span.start, span.end) >= 0 for word in self.words)
 
     def places(self, tokens: Sequence[Token]) -> Iterator[tuple[Match, Sequence[Token]]]:
-        """Yield where tokens of a Rust source fit, each with the tokens that it counts in."""
+        """Yield the matches in the tokens of a Rust source, each with the tokens it counts."""
         if not self.with_comments:
             tokens = [token for token in tokens if token.kind != "comment"]
         for match in find_matches(self.texts, [token.text for token in tokens]):
@@ -83,7 +83,7 @@ class TokenPattern(Value, frozen=True):
 
 
 def check_pattern(texts: Sequence[str]) -> None:
-    """Refuse a pattern that cannot be looked for."""
+    """Refuse a pattern that cannot be searched."""
     captures = [text.startswith("$") for text in texts]
     if not texts or captures[0] or captures[-1]:
         raise InvalidValueError(
@@ -99,7 +99,7 @@ def check_pattern(texts: Sequence[str]) -> None:
 def find_matches(
     wanted: Sequence[str], texts: Sequence[str], beginnings: Iterable[int] | None = None
 ) -> Iterator[Match]:
-    """Yield where tokens fit a pattern, in order and apart from each other.
+    """Yield the matches of a pattern, in order and without overlap.
 
     Args:
         beginnings: the indices of the tokens that read as the pattern's first, where known.

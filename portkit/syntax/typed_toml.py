@@ -1,4 +1,4 @@
-"""A TOML file as a value of a type, and what is said of one that is none.
+"""A TOML file as a value of a type, and the message about one that is malformed.
 
 The types are `msgspec.Struct`; a JSON Schema for editors is made of the same types
 (`tools.pages.schemas`). msgspec says where in the value a fault lies; the line, what is allowed
@@ -53,7 +53,7 @@ class InvalidValueError(ValueError):
 def decode_toml(
     data: bytes | str, where: str, kind: type[T], error: type[PortkitError] = ProfileError
 ) -> T:
-    """Return what a file says.
+    """Decode a TOML file as a value of a type.
 
     Raises:
         PortkitError: of the type ``error``; the file is malformed. The message names the file, the
@@ -92,7 +92,7 @@ def parse_toml(
 
 
 def suggest_nearest(word: object, known: Iterable[object]) -> str:
-    """Return half a sentence on the known word nearest to one, or nothing where none is near."""
+    """Return half a sentence that suggests the nearest known word, or an empty string."""
     found = difflib.get_close_matches(str(word), [str(k) for k in known], 1)
     return f"; the nearest is {found[0]!r}" if found else ""
 
@@ -104,7 +104,7 @@ def list_choices(words: Iterable[object]) -> str:
 
 
 def _find_nul(table: dict[str, Any]) -> Key | None:
-    """Return where a text holds the character NUL, which no path and no program takes."""
+    """Return the key whose text holds NUL, which no path and no program accepts."""
     pending: list[tuple[Key, Any]] = [((), table)]
     while pending:
         key, value = pending.pop()
@@ -125,7 +125,7 @@ def find_key_line(data: bytes | str, key: Key) -> int:
 
 
 class KeyLines:
-    """Where a TOML file spells out its keys, for who asks about many."""
+    """The lines of a TOML file's keys."""
 
     def __init__(self, data: bytes | str) -> None:
         from portkit.syntax.source_file import SourceFile
@@ -142,7 +142,7 @@ class KeyLines:
 
 
 def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tuple[Key, str]:
-    """Return where a fault lies and a sentence about it."""
+    """Return the key of a fault and a sentence about it."""
     from msgspec import inspect
 
     said = _SAID.fullmatch(str(fault))
@@ -160,7 +160,7 @@ def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tu
 
 
 def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
-    """Return where a fault lies, which msgspec names so far as ``key``, and what to say of it."""
+    """Return the key of a fault and a sentence; msgspec names the key only in part."""
     from msgspec import inspect
 
     name = next((step for step in reversed(key) if isinstance(step, str)), "the file")
@@ -194,7 +194,7 @@ def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
 
 
 def _table(key: Key) -> str:
-    """Return what a reader calls the table under a key, such as ``this [[exclude]]``."""
+    """Return the name of the table under a key for a message, such as ``this [[exclude]]``."""
     names = ".".join(str(step) for step in key if isinstance(step, str))
     if not names:
         return "the file"
@@ -202,7 +202,7 @@ def _table(key: Key) -> str:
 
 
 def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a type without what is only said about it, and that; ``None`` does not count."""
+    """Return a type without its metadata and without ``None``, and the metadata."""
     from msgspec import inspect
 
     meta: dict[str, Any] = {}
@@ -220,7 +220,7 @@ def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _below(wanted: Any, value: Any, step: str | int) -> Any:
-    """Return the type of what stands at a step below a value."""
+    """Return the type of the element or field at one step below a value."""
     from msgspec import inspect
 
     bare = _chosen(_bare(wanted)[0], value)
@@ -238,7 +238,7 @@ def _below(wanted: Any, value: Any, step: str | int) -> Any:
 
 
 def _chosen(wanted: Any, value: Any) -> Any:
-    """Return the member of a union that a table says it is; another type is returned as it is."""
+    """Return the member of a union that a table's tag chooses, or the type itself."""
     for member in getattr(wanted, "types", ()):
         tag = getattr(member, "tag_field", None)
         if tag and isinstance(value, dict) and value.get(tag) == member.tag:
@@ -278,7 +278,7 @@ def _fields(kind: Any) -> list[str]:
 
 
 def _tags(kind: Any, key: Key) -> list[object]:
-    """Return what the key that tells tables apart may say, where that is what is asked for."""
+    """Return the allowed tags, if the key is the tag of a union."""
     tags = [(t.tag_field, t.tag) for t in getattr(kind, "types", ()) if hasattr(t, "tag_field")]
     return [tag for field, tag in tags if key and field == key[-1]]
 

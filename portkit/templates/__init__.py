@@ -1,4 +1,4 @@
-"""The texts of what a port adds to a tree: new files, and overrides of single items.
+"""The texts that a port adds to a tree: new files, and overrides of single items.
 
 A file whose name ends in ``.j2`` is a Jinja2 template; every other one is copied as it is. Each
 reads as the reader of the ported tree will see it.
@@ -89,7 +89,7 @@ def _find_line(error: Exception) -> int:
 
 
 def read_template(name: str, own: Directory | None = None) -> str:
-    """Return the text of a template as it stands in its file.
+    """Return the source text of a template.
 
     Args:
         name: see ``Templates.render``; one that begins with ``portkit/`` is portkit's, so that a

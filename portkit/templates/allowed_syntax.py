@@ -1,4 +1,4 @@
-"""The part of Jinja's language that a template may use, and where its steps are counted.
+"""The part of Jinja's language that a template may use, and the counting of its steps.
 
 Each loop, macro, block and template counts the steps of its body when it is run. What Jinja would
 do without telling the environment, such as to join texts or to make a list, becomes a call of it.
@@ -35,7 +35,7 @@ _HAVE_BODIES: Final = (*(nodes.Template, nodes.For, nodes.Macro, nodes.CallBlock
 
 
 def prepare_template(template: nodes.Template, name: str) -> tuple[nodes.Template, int]:
-    """Check that a template holds nothing but what it may, and have it count its steps.
+    """Check that a template uses only allowed syntax, and have it count its steps.
 
     Returns:
         The template, and how many parts it has.

@@ -28,7 +28,7 @@ _LARGEST_NUMBER: Final = 1 << 63
 
 
 class LimitError(Exception):
-    """A template does more than it may: half a sentence that says what."""
+    """A template exceeds a limit; the message is half a sentence."""
 
 
 class Budget:
@@ -51,7 +51,7 @@ class Budget:
         return True
 
     def charge_size(self, size: int) -> None:
-        """Count what is as large as a text of some characters, before it is made."""
+        """Count a value by its size, before it is made."""
         if size > LARGEST:
             raise LimitError(TOO_LARGE)
         self.charge(1 + size // _STEP)

@@ -39,7 +39,7 @@ _WIDEST: Final = 1000
 
 
 def allowed_filters(budget: Budget) -> dict[str, Any]:
-    """Return the filters, each of which counts what it makes."""
+    """Return the allowed filters, each of which counts its result."""
     own = {"rust_array": _rust_array, "rust_string": '"{}"'.format}
     known: dict[str, Any] = {name: FILTERS[name] for name in _FILTERS} | own
     return {
@@ -48,7 +48,7 @@ def allowed_filters(budget: Budget) -> dict[str, Any]:
 
 
 def allowed_tests(budget: Budget) -> dict[str, Any]:
-    """Return the tests, each of which counts what it looks at."""
+    """Return the allowed tests, each of which counts its arguments."""
     known: dict[str, Any] = {name: TESTS[name] for name in _TESTS}
     return {name: _measure_filter(each, budget, None) for name, each in known.items()}
 
@@ -56,7 +56,7 @@ def allowed_tests(budget: Budget) -> dict[str, Any]:
 def _measure_filter(
     function: Callable[..., Any], budget: Budget, foretell: Callable[..., int] | None
 ) -> Callable[..., Any]:
-    """Return a filter that counts its result, and says beforehand how large that can be."""
+    """Return a filter that counts its result, and predicts its size."""
 
     @wraps(function)  # which also copies the marks of those that take the context
     def made(*arguments: Any, **named: Any) -> Any:

@@ -30,7 +30,7 @@ def require_plain(values: Mapping[str, object]) -> None:
 
 
 def to_plain(value: object) -> PlainValue | None:
-    """Return what TOML holds as a plain value, or None for a date or a fraction.
+    """Return a TOML value as a plain value, or None for a date or a fraction.
 
     What is no plain value is left out of lists and tables.
     """

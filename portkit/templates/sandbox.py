@@ -55,7 +55,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         self.__dict__ |= self._own
 
     def compile(self, source: Any, name: Any = None, *rest: Any, **named: Any) -> Any:
-        """Compile a template that holds nothing but what it may."""
+        """Compile a template that uses only allowed syntax."""
         self.budget.charge(len(source) // _CHARACTERS_A_STEP)
         prepared, parts = prepare_template(self.parse(source, name), name)
         self.budget.charge(parts * _STEPS_A_PART)
@@ -67,13 +67,13 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return super().get_template(*arguments, **named)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return what a mapping holds under a name; nothing else has attributes."""
+        """Return the value of a mapping under a name; nothing else has attributes."""
         if isinstance(obj, LoopContext) and attribute in _OF_A_LOOP:
             return getattr(obj, attribute)
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Return what a mapping, a list or a text holds."""
+        """Return an element of a mapping, a list or a text."""
         if isinstance(obj, jinja2.Undefined):
             return obj
         by_name = isinstance(obj, dict) and isinstance(argument, str)
@@ -85,7 +85,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=argument)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa:N805
-        """Call a macro or a block, not too deep, or what the environment itself has."""
+        """Call a macro, a block or a function of the environment, not too deep."""
         kwargs.pop("_loop_vars", None)
         kwargs.pop("_block_vars", None)
         if any(__obj is each for each in (__self.globals["range"], *__self._own.values())):
@@ -114,7 +114,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return result
 
     def concat(self, pieces: Iterable[str]) -> str:
-        """Join what a template, a macro or a block gives, where that is not too large."""
+        """Join the output of a template, a macro or a block, up to a limit."""
         size, held = 0, []
         for piece in pieces:
             size += len(piece)
@@ -124,7 +124,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return "".join(held)
 
     def _finish(self, value: Any) -> Any:
-        """Return what a template writes: a text or a number."""
+        """Check that a template writes a text or a number."""
         if not isinstance(value, str | int | jinja2.Undefined):
             raise LimitError("it writes something that is neither a text nor a whole number")
         self.budget.charge_size(measure_value(value))

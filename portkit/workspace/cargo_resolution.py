@@ -1,4 +1,4 @@
-"""A model of how Cargo resolves the manifests of a tree: what it would refuse, and why.
+"""A model of how Cargo resolves the manifests of a tree, and of what it refuses.
 
 It covers what a port can break: members and paths, dependencies and their inheritance, features in
 all their forms, targets and their files. Versions of a registry are not resolved.
@@ -321,7 +321,7 @@ class _Crate(Value, frozen=True, dict=True):
 
 
 def _find_workspace_faults(root: _Crate) -> Iterator[CargoFault]:
-    """Yield what is wrong with the members of a workspace."""
+    """Yield the faults of the members of a workspace."""
     workspace = root.manifest.get("workspace")
     if not isinstance(workspace, dict):
         return

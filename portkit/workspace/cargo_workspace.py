@@ -1,4 +1,4 @@
-"""The user's tree: crates, features, version and the files that are looked at."""
+"""The user's tree: crates, features, version and the files that portkit scans."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Crate(Value, frozen=True):
         return posixpath.normpath(f"{self.directory}/{said}") if isinstance(said, str) else None
 
     def depends_on_any(self, crates: Collection[str]) -> bool:
-        """Whether its manifest names one of some crates in any of its tables of dependencies."""
+        """Whether its manifest depends on one of some crates."""
         return any(
             name in crates or entry.get("package") in crates
             for _, name, entry in find_declared_dependencies(self.manifest)
@@ -81,14 +81,14 @@ class Crate(Value, frozen=True):
 
 
 class UnreadFile(Value, frozen=True):
-    """A file, or a folder, that could not be looked at."""
+    """A file or a folder that could not be read."""
 
     path: str
     reason: str
 
 
 class Workspace(Value, frozen=True, dict=True):
-    """A Cargo workspace, or a single package, as it stands on disk.
+    """A Cargo workspace, or a single package, as it is on disk.
 
     Attributes:
         sources: every file that is looked at, by path relative to the root.
@@ -106,7 +106,7 @@ class Workspace(Value, frozen=True, dict=True):
 
     @property
     def left_out(self) -> tuple[UnreadFile, ...]:
-        """Every file that could not be looked at or understood."""
+        """Every file that could not be read or understood."""
         return (*self.unread, *self._manifests[1])
 
     @cached_property
@@ -154,7 +154,7 @@ class Workspace(Value, frozen=True, dict=True):
         return ""
 
     def find_requirement(self, crate: str) -> str:
-        """Return the version that the tree asks for of a crate from a registry, else empty.
+        """Return the version of a registry crate that the tree requires, or an empty string.
 
         The workspace's own table counts before those of the packages, which come by directory.
         """
@@ -162,7 +162,7 @@ class Workspace(Value, frozen=True, dict=True):
 
     @cached_property
     def requirements(self) -> Mapping[str, str]:
-        """The version that the tree asks for of each crate from a registry."""
+        """The version of each registry crate that the tree requires."""
         found: dict[str, str] = {}
         for _, table in self._tables("dependencies"):
             for crate, entry in table.items():
@@ -174,7 +174,7 @@ class Workspace(Value, frozen=True, dict=True):
     def depends_on_crate(
         self, crates: Collection[str], *, shared: bool = True, tests: bool = True
     ) -> bool:
-        """Whether a manifest of the tree names one of some crates, wherever that comes from.
+        """Whether a manifest of the tree depends on one of some crates, from any source.
 
         A dependency may be called otherwise than its crate (the Cargo book, chapter "Specifying
         Dependencies", section "Renaming dependencies in Cargo.toml").
@@ -198,7 +198,7 @@ class Workspace(Value, frozen=True, dict=True):
         )
 
     def asked(self) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-        """Yield each dependency: the manifest's folder, its name there, its crate, what is said.
+        """Yield each dependency: the manifest's folder, its name there, its crate, its entry.
 
         What the workspace says of a crate stands for those that take it from there.
         """
@@ -210,7 +210,7 @@ class Workspace(Value, frozen=True, dict=True):
 
     @property
     def outside(self) -> frozenset[str]:
-        """Where dependencies lie that are not in the tree, from its root: ``../gpu``."""
+        """The folders of dependencies outside the tree, from its root: ``../gpu``."""
         patched = self.manifest.get("patch")
         instead = patched.values() if isinstance(patched, dict) else ()
         tables = [*self._tables(*_DEPENDENCIES), *((".", table) for table in instead)]
@@ -223,7 +223,7 @@ class Workspace(Value, frozen=True, dict=True):
         return frozenset(path for path in found if path.startswith("../"))
 
     def _tables(self, *kinds: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the tables of dependencies, the workspace's own first, and where each stands."""
+        """Yield the folder and the entries of each table of dependencies, the workspace's first."""
         holders = [(".", self.manifest.get("workspace", {}))]
         for package in self.crates:
             targets = package.manifest.get("target", {})
@@ -235,11 +235,11 @@ class Workspace(Value, frozen=True, dict=True):
 
     @cached_property
     def locked(self) -> Mapping[str, frozenset[str]]:
-        """The crates that each crate of ``Cargo.lock`` needs; nothing where there is none."""
+        """The crates that each crate of ``Cargo.lock`` needs; empty without that file."""
         return read_locked_crates(self.root)
 
     def dependency(self, crate: Crate, name: str) -> Mapping[str, Any]:
-        """Return what a crate says of a dependency, with what the workspace says of it before.
+        """Return the entry of a dependency, merged with the entry of the workspace.
 
         Args:
             name: what the crate calls it; nothing is returned where it has none of the name.
@@ -289,7 +289,7 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def check_folder(directory: Path) -> None:
-    """Check that what a user names as a workspace is a folder."""
+    """Refuse a workspace that is no folder."""
     if not directory.is_dir():
         there = "is no folder" if directory.exists() else "does not exist"
         raise NotAWorkspaceError(
@@ -360,7 +360,7 @@ def load_workspace(directory: Path) -> Workspace:
 
 
 def _fault(manifest: Path, error: Exception) -> str:
-    """Return what is wrong with a root manifest that cannot be read, and what to do about it."""
+    """Return a message about a root manifest that cannot be read."""
     try:
         data = read_regular(manifest, LARGEST_FILE)
     except OSError:
@@ -372,7 +372,7 @@ def _fault(manifest: Path, error: Exception) -> str:
 
 
 def _conflict(data: bytes) -> int:
-    """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
+    """Return the line, from 1, of the first merge conflict in a file; 0 if there is none."""
     if b"<<<<<<<" not in data:  # the pattern below takes far longer
         return 0
     found = _CONFLICT.search(data)
@@ -380,7 +380,7 @@ def _conflict(data: bytes) -> int:
 
 
 def _conflicts(source: SourceFile) -> Iterator[tuple[str, int]]:
-    """Yield a file of code and the line of its first conflict, where it holds one."""
+    """Yield a file of code and the line of its first merge conflict, if it has one."""
     line = 0 if source.path.endswith(".md") else _conflict(source.data)
     # A text in Rust may hold what looks like a conflict.
     if line and not (source.path.endswith(".rs") and not source.tree.root_node.has_error):
@@ -397,7 +397,7 @@ def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
 
 
 def _suggest_ending_merge(root: Path) -> str:
-    """Return what to do about a merge that is not ended: of upstream, or of a port of it."""
+    """Return advice about an unfinished merge: of upstream, or of a generated port."""
     from portkit.workspace.generated_ports import read_generated_port  # few trees are being merged
 
     try:
@@ -427,7 +427,7 @@ def _workspace_above(directory: Path) -> Path | None:
 
 
 def _find_files(root: Path) -> tuple[list[str], list[UnreadFile]]:
-    """Return the files to look at, sorted, and what cannot be looked at.
+    """Return the files to scan, sorted, and those that cannot be read.
 
     A link is not followed. What it leads to is looked at where it stands, if that is in the tree.
     """
@@ -457,7 +457,7 @@ def _find_files(root: Path) -> tuple[list[str], list[UnreadFile]]:
 
 
 def _why_not_followed(root: Path, link: os.DirEntry[str]) -> str:
-    """Return why what a link leads to is not looked at, as half a sentence.
+    """Return why the target of a link is not scanned, as half a sentence.
 
     Empty where nothing is missed: the link leads to what is looked at where it stands, or to what
     would not be looked at inside of the tree either.
@@ -474,7 +474,7 @@ def _why_not_followed(root: Path, link: os.DirEntry[str]) -> str:
 
 
 def _exists(link: os.DirEntry[str]) -> bool:
-    """Whether a link leads to anything, or to what the system does not show."""
+    """Whether the target of a link exists, or may exist."""
     try:
         link.stat()
     except OSError as error:
@@ -483,7 +483,7 @@ def _exists(link: os.DirEntry[str]) -> bool:
 
 
 def _may_be_folder(link: os.DirEntry[str]) -> bool:
-    """Whether a link leads to a folder, or to what the system does not show."""
+    """Whether the target of a link is a folder, or may be one."""
     try:
         return link.is_dir()
     except OSError as error:

@@ -23,7 +23,7 @@ class Piece(NamedTuple):
 
 
 def apply_edits(source: SourceFile, findings: Sequence[Finding]) -> bytes:
-    """Return a file with what findings write there.
+    """Return the content of a file with the edits of findings.
 
     Two findings may take the same bytes away: two arms alike, of which either replaces a third.
     """
@@ -52,7 +52,7 @@ def find_clash(findings: Iterable[Finding]) -> tuple[tuple[Finding, Finding], in
 
 
 def write_edits(source: SourceFile, findings: Iterable[Finding]) -> tuple[bytes, tuple[Piece, ...]]:
-    """Return a file with the edits of findings that do not clash, and where each edit went."""
+    """Return a file with edits that do not clash, and the position of each edit."""
     out: list[bytes] = []
     pieces: list[Piece] = []
     at = length = 0

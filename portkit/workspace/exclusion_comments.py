@@ -30,7 +30,7 @@ _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
 
 
 class ExclusionComment(Value, frozen=True):
-    """A comment that keeps what begins below it, or on its own line.
+    """A comment that excludes the findings below it, or on its own line.
 
     Attributes:
         mark: what it begins with, where that is not the mark of such comments.
@@ -47,11 +47,11 @@ class ExclusionComment(Value, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether it says what is to be done, and why; another keeps nothing."""
+        """Whether it has codes and a reason; otherwise it excludes nothing."""
         return self.mark == MARK and self.verb in VERBS and bool(self.reason)
 
     def excludes(self, code: str, line: int) -> bool:
-        """Whether it keeps a place with this code that begins at this line of its file."""
+        """Whether it excludes a finding of this code that begins at this line."""
         return self.is_complete and code in self.codes and self.first <= line <= self.last
 
 

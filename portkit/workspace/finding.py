@@ -1,4 +1,4 @@
-"""What a rule says about a site.
+"""The finding of a rule at a site.
 
 A *site* is a place in the tree where a backend decision stands. A *finding* is what one rule says
 about one site. Offsets are byte offsets into the file as it stands on disk; lines and columns are
@@ -18,7 +18,7 @@ from portkit.syntax.value import Value
 
 
 class Applicability(StrEnum):
-    """How far a finding may be trusted without a person."""
+    """How far a finding can be trusted without a review."""
 
     SAFE = "safe"
     """Mechanical: the written counterpart follows from the CUDA side."""
@@ -67,7 +67,7 @@ def no_files() -> tuple[NewFile, ...]:
 
 
 class Finding(Value, frozen=True):
-    """What one rule says about one site.
+    """The result of one rule at one site.
 
     Attributes:
         path: the file, relative to the workspace root, with ``/``.

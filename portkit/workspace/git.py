@@ -1,4 +1,4 @@
-"""The user's git repository: where its directory is, and whether the tree may be written to."""
+"""The user's git repository: whether portkit may write to the tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNDER_WAY: Final = {
 
 
 class GitState(Enum):
-    """How far git could bring a tree back as it stands."""
+    """How far git could restore a tree as it is now."""
 
     WHOLE = 1
     """All that is in the repository is committed."""
@@ -110,12 +110,12 @@ def check_clean(
 
 
 def _suggest_option(option: str, *, options: bool) -> str:
-    """Return the end of a sentence about what is refused, with the option that accepts it."""
+    """Return the end of an error message, with the option that permits the operation."""
     return f", or pass {option}" if options else ""
 
 
 def read_git_state(root: Path) -> GitState:
-    """Return how far git could bring a tree back as it stands."""
+    """Return how far git could restore a tree as it is now."""
     root = root.resolve()
     repository = find_repository(root)
     try:
@@ -145,7 +145,7 @@ def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
 
 
 def _is_own(root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]) -> bool:
-    """Whether what is uncommitted of a file is a user's word to portkit."""
+    """Whether the uncommitted change of a file is a decision of the user for portkit."""
     try:
         after = read_regular(path, _LARGEST_OWN, follow=False)
         below = path.relative_to(root).as_posix()

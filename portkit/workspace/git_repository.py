@@ -51,7 +51,7 @@ def find_repository(directory: Path) -> Repository | None:
 
 
 def _git_dir(entry: Path) -> Path | None:
-    """Return the git directory that a ``.git`` entry stands for.
+    """Return the git directory that a ``.git`` entry names.
 
     It is a directory or, in linked work trees and submodules, a file that names one
     (gitrepository-layout(5)).

@@ -90,7 +90,7 @@ def read_git(
     index: Path | None = None,
     given: bytes = b"",
 ) -> bytes:
-    """Return what git prints; refuse an exit status that is not to be accepted."""
+    """Return the output of git; refuse an unexpected exit status."""
     done = run_git(directory, *arguments, index=index, given=given)
     if done.returncode not in accept:
         said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
@@ -143,7 +143,7 @@ def _name(repository: Repository | None) -> dict[str, str]:
 def _show_repository(
     repository: Repository | None, settings: Sequence[Setting]
 ) -> Iterator[Mapping[str, str]]:
-    """Show git the repository with the allowed settings alone, and without hooks.
+    """Show git the repository with only the allowed settings, and without hooks.
 
     It is the folder that ``GIT_COMMON_DIR`` names (git(1)): links to all that is in the
     repository's own, and another configuration.
@@ -238,7 +238,7 @@ def read_identity(directory: Path) -> dict[str, str]:
 
 
 def read_committer(directory: Path, variables: Mapping[str, str]) -> str:
-    """Return whom git takes for the committer, as ``git var GIT_COMMITTER_IDENT`` prints it."""
+    """Return the committer, as ``git var GIT_COMMITTER_IDENT`` prints it."""
     arguments = ("-c", "user.useConfigOnly=true", "var")
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         done = run_git(directory, *arguments, who, variables=variables)

@@ -1,4 +1,4 @@
-"""What git tells of a port that is committed: the commits of a series, and lines by file."""
+"""The history of a committed port: the commits of a series, and changed lines by file."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def count_changed_lines(root: Path, commit: str) -> Mapping[str, tuple[int, int]
 
 
 def read_texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
-    """Return files as a commit has them, those that it lacks left out."""
+    """Return the content of files at a commit; files that it lacks are omitted."""
     wanted = [path for path in paths if "\n" not in path]
     asked = "".join(f"{commit}:./{path}\n" for path in wanted)
     answer = read_git(root, "cat-file", "--batch", given=os.fsencode(asked))

@@ -51,7 +51,7 @@ class Setting(Value, frozen=True):
 
 
 def read_settings(listed: bytes) -> list[Setting]:
-    """Return what ``git config --list --show-scope -z`` lists, in its order."""
+    """Parse the output of ``git config --list --show-scope -z``."""
     fields = listed.decode(errors="surrogateescape").split("\0")
     found = []
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
@@ -61,7 +61,7 @@ def read_settings(listed: bytes) -> list[Setting]:
 
 
 def is_allowed_key(key: str) -> bool:
-    """Whether a key counts where the repository itself sets it."""
+    """Whether a key counts if the repository itself sets it."""
     section, _, rest = key.partition(".")
     if section == _EXTENSIONS:
         return key != _OWN_FILE
@@ -75,7 +75,7 @@ def write_settings(settings: Iterable[Setting]) -> bytes:
 
 
 def switch_off_hooks(settings: Sequence[Setting]) -> dict[str, str]:
-    """Return what switches off each hook that the user's configuration names (git 2.54)."""
+    """Return settings that disable each hook of the user's configuration (git 2.54)."""
     sections = {key for each in settings if (key := each.key.rpartition(".")[0])}
     return {f"{each}.enabled": "false" for each in sorted(sections) if each.startswith("hook.")}
 

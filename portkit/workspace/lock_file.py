@@ -1,4 +1,4 @@
-"""What a lock file says of the crates below a tree: which needs which."""
+"""The lock file of a tree: which crate needs which."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def locate_path(root: Path, path: str) -> Path:
 
 
 def find_path_fault(path: str) -> str | None:
-    """Return what is wrong with a path by its text alone, as the end of a sentence, or None.
+    """Return the fault of a path by its text, as the end of a sentence, or None.
 
     A colon or a backslash is refused on every system, so that a plan is good on all or on none.
     """
@@ -88,7 +88,7 @@ def find_path_fault(path: str) -> str | None:
 
 
 def _is_git(name: str) -> bool:
-    """Whether some file system takes the name for ``.git``.
+    """Whether some file system treats the name as ``.git``.
 
     Windows drops dots and spaces at the end and has the short name ``git~1``, HFS+ drops invisible
     characters, both fold case; git refuses the same names (``core.protectNTFS``,

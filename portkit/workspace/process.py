@@ -1,4 +1,4 @@
-"""Running what takes minutes: its output is shown as it comes, and nothing of it outlives us."""
+"""Long-running processes: their output is shown at once, and they end with portkit."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class _Limits:
 def _follow_output(
     process: subprocess.Popen[bytes], show: Callable[[str], None], limits: _Limits
 ) -> FinishedProcess:
-    """Read what a process writes until it ends, or until it passes a limit."""
+    """Read the output of a process until it ends or exceeds a limit."""
     lines: list[str] = []
     output: list[str] = []
     passed = ""
@@ -192,7 +192,7 @@ def _follow_output(
 
 
 class _Reader:
-    """Turns what comes through a pipe into lines."""
+    """Splits the output of a pipe into lines."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -212,7 +212,7 @@ class _Reader:
 
 @contextlib.contextmanager
 def _guard_process() -> Iterator[IO[bytes] | None]:
-    """Give where a process says its number, whose group then ends should we be killed.
+    """Start a guard that ends a process group if portkit is killed; yield its input.
 
     It is the process that says so, and not we: it may run before we know its number.
     """
@@ -237,7 +237,7 @@ def _guard_process() -> Iterator[IO[bytes] | None]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group of a process, also where the process itself has ended."""
+    """End the whole group of a process, even if the process itself has ended."""
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
@@ -252,6 +252,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(group: int, number: int) -> None:
-    """Send a signal to a process group, if there is anybody left in it."""
+    """Send a signal to a process group that may be empty."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)

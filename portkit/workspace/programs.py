@@ -1,4 +1,4 @@
-"""The programs that portkit works with: what is found on this machine, and in which version."""
+"""The programs that portkit uses: their paths and versions on this machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_program(name: str, path: str | None = None) -> str:
 
 
 def absolute_folders(path: str | None = None) -> str:
-    """Return the absolute folders of those that are looked in for programs, ``PATH`` by default."""
+    """Return the absolute folders of a search path, ``PATH`` by default."""
     path = os.environ.get("PATH", os.defpath) if path is None else path
     return os.pathsep.join(f for f in path.split(os.pathsep) if Path(f).is_absolute())
 
@@ -74,7 +74,7 @@ def find_rocm_program(name: str) -> str:
 
 
 def _locate_tool(name: str) -> str:
-    """Return where a program is: hipcc by ``HIPCC`` first, as builds find it."""
+    """Return the path of a program; for hipcc, ``HIPCC`` comes first, as in builds."""
     if name == "hipcc" and os.environ.get("HIPCC"):
         return os.environ["HIPCC"]
     return find_rocm_program(name) if name.startswith("hip") else find_program(name)

@@ -1,4 +1,4 @@
-"""Reading and writing plain files where others may have put something else.
+"""Reading and writing regular files in folders that are not trusted.
 
 A tree may hold a pipe, which never ends, a device, or a link to somewhere else under any name that
 portkit reads or writes.
@@ -53,7 +53,7 @@ def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
 
 
 def read_if_present(path: Path, limit: int) -> bytes | None:
-    """Return the content of a plain file that may be missing; None where nothing stands there."""
+    """Return the content of a regular file, or None if it is missing."""
     if not is_present(path):
         return None
     if path.is_symlink():

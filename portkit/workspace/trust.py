@@ -1,4 +1,4 @@
-"""Whether what a tree brings may be run: its build scripts, macros and tests.
+"""Trust in a tree: whether its build scripts, macros and tests may run.
 
 That is the user's word, never the tree's. It is kept in the user's state folder, a file for each
 tree, and holds for the path and for where the tree comes from: another repository that stands at
@@ -32,14 +32,14 @@ _LARGEST: Final = 1 << 16
 
 
 class ConfirmedBy(StrEnum):
-    """How the user has said that a tree may be run."""
+    """How the user has confirmed that a tree may run."""
 
     FETCHED = "`portkit fetch` made it"
     ANSWERED = "you have said so"
 
 
 class Confirmation(Value, frozen=True):
-    """The user's word on a tree, as it is kept."""
+    """The user's confirmation for a tree, as it is stored."""
 
     path: str
     origin: str
@@ -66,7 +66,7 @@ def describe_origin(root: Path) -> str:
 
 
 def find_trust_reason(root: Path) -> str:
-    """Return why what a tree brings may be run, as half a sentence; empty where nobody said so."""
+    """Return why a tree is trusted, as half a sentence; empty if it is not."""
     root = root.resolve()
     for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         # A relative one would depend on where portkit is run, as in the tree.
@@ -80,7 +80,7 @@ def find_trust_reason(root: Path) -> str:
 
 
 def require_trust(root: Path) -> str:
-    """Return why what a tree brings may be run, as ``trusted`` does."""
+    """Return why a tree is trusted; refuse a tree that is not."""
     if why := find_trust_reason(root):
         return why
     raise UntrustedTreeError(
@@ -91,7 +91,7 @@ def require_trust(root: Path) -> str:
 
 
 def save_confirmation(root: Path, said: ConfirmedBy) -> Path:
-    """Keep the user's word on a tree, and return the file; who removes it takes the word back."""
+    """Store the user's confirmation for a tree, and return the file."""
     root = root.resolve()
     place = _place(root)
     if place is None:
