@@ -823,9 +823,9 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     # rich and pydantic cost more than the whole scan of a small tree; asyncio and email come with
     # careless imports. `sys.modules` is asked at the end of a whole run.
     program = (
-        "import atexit, sys; from portkit.cli import program;"
+        "import atexit, sys; from portkit.cli import load_program;"
         "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr));"
-        "program(sys.argv[1])()"
+        "load_program(sys.argv[1])()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "scan"],

@@ -253,6 +253,6 @@ def test_the_page_names_every_complaint() -> None:
     page = (ROOT / "docs/doctor.md").read_text()
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     code = "".join(place.read_text() for place in (ROOT / "portkit/doctor").glob("*.py"))
-    known = set(re.findall(r'(?:problem|doubt|complaint)\(\s*"([a-z-]+)"', code))
+    known = set(re.findall(r'(?:make_problem|make_warning|complaint)\(\s*"([a-z-]+)"', code))
     assert rows == known
     assert {case.name for case in CASES.values()} == known - {"no-linux", "wsl"}

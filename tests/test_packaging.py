@@ -103,7 +103,7 @@ def test_a_wheel_brings_what_is_not_python(installed: Path, home: str) -> None:
 
 
 def test_the_device_of_a_wheel_is_the_one_of_the_repository(installed: Path) -> None:
-    code = "from portkit.device.toolkit import toolkit_key; print(toolkit_key())"
+    code = "from portkit.device.toolkit import compute_toolkit_key; print(compute_toolkit_key())"
     assert said(installed, code) == compute_toolkit_key()
 
 

@@ -664,10 +664,10 @@ def test_the_document_of_a_defect(tmp_path: Path, cargo: Path) -> None:
     code = (
         "import portkit.verify.coverage as c, sys\n"
         "c.Status = None\n"
-        "from portkit.cli import program\n"
+        "from portkit.cli import load_program\n"
         f"sys.argv = ['portkit', 'verify', {str(candle)!r}, '--keep-going', '--only', 'coverage',"
         " '--only', 'parity', '--json', '-']\n"
-        "program()()"
+        "load_program()()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
