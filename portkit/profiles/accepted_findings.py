@@ -95,8 +95,6 @@ def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
 
 def read_acceptances(directory: Path) -> tuple[bytes | None, Mapping[str, Acceptance]]:
     """Return the file in a folder, or None, and its acceptances."""
-    from portkit.syntax.source_file import SourceFile
-
     data = read_own_file(directory / NAME)
     return data, parse_acceptances(None if data is None else SourceFile(NAME, data))
 

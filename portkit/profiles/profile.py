@@ -7,6 +7,7 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase, translate
@@ -94,8 +95,6 @@ def format_dependency(source: Mapping[str, str], up: str) -> str:
     Args:
         up: the way from the manifest's folder to the workspace root, such as ``../``.
     """
-    import json
-
     said = dict(source)
     if "path" in said and not PurePath(said["path"]).is_absolute():
         said["path"] = up + said["path"]

@@ -257,7 +257,5 @@ def _excluded(said: ConfigFile, lines: KeyLines) -> tuple[Exclusion, ...]:
 
 def read_settings(directory: Path) -> Settings:
     """Return the settings of the tree at a path."""
-    from portkit.syntax.source_file import SourceFile
-
     data = accepted_findings.read_own_file(directory / NAME)
     return parse_settings(None if data is None else SourceFile(NAME, data))

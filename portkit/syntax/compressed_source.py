@@ -5,6 +5,7 @@ To read it anew from the disk would be faster, but it may have been changed ther
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
@@ -24,8 +25,6 @@ class CompressedSource(SourceFile, frozen=True, dict=True):
     @cached_property  # type: ignore[misc]
     def data(self) -> bytes:
         """The bytes that were on disk."""
-        import zlib
-
         return zlib.decompress(_HELD.__get__(self))  # type: ignore[attr-defined]
 
     def forget(self) -> None:
@@ -36,8 +35,6 @@ class CompressedSource(SourceFile, frozen=True, dict=True):
 
 def compress_source(path: str, data: bytes) -> CompressedSource:
     """Return a file whose bytes are held compressed."""
-    import zlib
-
     source = CompressedSource(path, zlib.compress(data, 1))
     source.__dict__["size"] = len(data)
     return source

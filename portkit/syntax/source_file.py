@@ -10,7 +10,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Final
 
-from tree_sitter import Language, Node, Range, Tree
+from tree_sitter import Language, Node, Parser, Point, Range, Tree
 
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
@@ -186,8 +186,6 @@ def _is_comparison(node: Node) -> bool:
 
 
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
-    from tree_sitter import Parser
-
     parser = Parser(find_grammar(path))
     if parts:
         parser.included_ranges = _ranges(data, parts)
@@ -204,8 +202,6 @@ def find_grammar(path: str) -> Language:
 
 @cache  # each has some hundred names of its own
 def _language(name: str) -> Language:
-    from tree_sitter import Language
-
     return Language(import_module(name).language())
 
 
@@ -220,8 +216,6 @@ def _start_of(part: Span) -> int:
 
 
 def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
-    from tree_sitter import Point, Range
-
     ranges: list[Range] = []
     at = row = 0
     for part in parts:

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import inspect
 from tree_sitter import Node
 
 from portkit.errors import PortkitError, ProfileError
+from portkit.syntax.source_file import SourceFile
 
 T = TypeVar("T")
 Key = tuple[str | int, ...]
@@ -128,8 +130,6 @@ class KeyLines:
     """The lines of a TOML file's keys."""
 
     def __init__(self, data: bytes | str) -> None:
-        from portkit.syntax.source_file import SourceFile
-
         raw = data.encode() if isinstance(data, str) else data
         self._lines: dict[Key, int] = {}
         for names, node in _keys(SourceFile("a.toml", raw).tree.root_node):
@@ -143,8 +143,6 @@ class KeyLines:
 
 def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tuple[Key, str]:
     """Return the key of a fault and a sentence about it."""
-    from msgspec import inspect
-
     said = _SAID.fullmatch(str(fault))
     assert said is not None  # the pattern matches every text
     key: Key = ()
@@ -161,8 +159,6 @@ def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tu
 
 def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
     """Return the key of a fault and a sentence; msgspec names the key only in part."""
-    from msgspec import inspect
-
     name = next((step for step in reversed(key) if isinstance(step, str)), "the file")
     bare, meta = _bare(wanted)
     if field := re.search("field `(.*)`", what):
@@ -203,8 +199,6 @@ def _table(key: Key) -> str:
 
 def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
     """Return a type without its metadata and without ``None``, and the metadata."""
-    from msgspec import inspect
-
     meta: dict[str, Any] = {}
     while True:
         if isinstance(wanted, inspect.Metadata):
@@ -221,8 +215,6 @@ def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
 
 def _below(wanted: Any, value: Any, step: str | int) -> Any:
     """Return the type of the element or field at one step below a value."""
-    from msgspec import inspect
-
     bare = _chosen(_bare(wanted)[0], value)
     if isinstance(bare, inspect.StructType):
         if step == bare.tag_field:
@@ -253,8 +245,6 @@ def _wrong(value: dict[str, Any], wanted: Any) -> str:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    from msgspec import inspect
-
     bare, _ = _bare(wanted)
     if isinstance(bare, inspect.StrType):
         return isinstance(value, str) and re.search(bare.pattern or "", value) is not None
