@@ -23,15 +23,12 @@ from portkit.engine.scan import Scan, sort_key
 from portkit.errors import PlanError
 from portkit.port import error_arms
 from portkit.rules import enum_variant, feature
-from portkit.syntax.span import Span
 from portkit.transaction.change import Change
 from portkit.workspace.cargo_resolution import FILE, CargoFault
 from portkit.workspace.cargo_workspace import Workspace
-from portkit.workspace.finding import Finding, Status
+from portkit.workspace.finding import Finding, Place, Status
 from portkit.workspace.manifest import read_manifest
 
-Place = tuple[str, str, "Span"]
-"""What names a place within one scan: the path, the code and the span."""
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
 _SHOWN: Final = 10
 """How many places an error lists."""
@@ -39,22 +36,20 @@ _SHOWN: Final = 10
 
 def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
     """Return the chosen findings of a scan, with an arm that returns an error if one is needed."""
-    places = {locate_partial_port(f) for f in chosen.findings}
+    places = {f.place for f in chosen.findings}
     variants = _variants(whole, places)
     errors = {
-        locate_partial_port(f): error_arms.exclude_with_error_arm(
-            f, f.reason or f.message if f.excluded else why
-        )
+        f.place: error_arms.exclude_with_error_arm(f, f.reason or f.message if f.excluded else why)
         for f in whole.findings
         if f.fallback_edits
-        and (f.excluded or (locate_partial_port(f) not in places and f.status is Status.TODO))
+        and (f.excluded or (f.place not in places and f.status is Status.TODO))
         and _is_compiled(whole, places, f)
         and any(variants.get(name) for name in _enums(whole, f))
     }
     kept = [
         replace(f, status=Status.NONE, edits=()) if f.excluded and f.fallback_edits else f
         for f in chosen.findings
-        if locate_partial_port(f) not in errors
+        if f.place not in errors
     ]
     return replace(chosen, findings=tuple(sorted((*kept, *errors.values()), key=sort_key)))
 
@@ -103,13 +98,8 @@ def list_places(whole: Scan, findings: Sequence[Finding]) -> str:
 
 def _find_dropped_enums(whole: Scan, chosen: Scan) -> list[str]:
     """Return the enums whose variant is excluded, sorted."""
-    variants = _variants(whole, {locate_partial_port(f) for f in chosen.findings})
+    variants = _variants(whole, {f.place for f in chosen.findings})
     return sorted(name for name, has in variants.items() if not has)
-
-
-def locate_partial_port(finding: Finding) -> Place:
-    """Return the path, the code and the span of a finding."""
-    return finding.path, finding.code, finding.span
 
 
 def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
@@ -117,11 +107,9 @@ def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for f in whole.findings:
         if f.code == enum_variant.RULE.code:
-            written = (
-                f.status is Status.TODO and not f.excluded and locate_partial_port(f) in chosen
-            )
-            (name,) = f.types
-            found[name] = found.get(name, False) or written or f.status is Status.PORTED
+            written = f.status is Status.TODO and not f.excluded and f.place in chosen
+            for name in f.types:
+                found[name] = found.get(name, False) or written or f.status is Status.PORTED
     return found
 
 
@@ -145,7 +133,7 @@ def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
     return any(
         f.path == manifest and f.code == feature.RULE.code and f.status is Status.TODO
         for f in whole.findings
-        if locate_partial_port(f) in chosen and not f.excluded
+        if f.place in chosen and not f.excluded
     )
 
 
@@ -165,15 +153,11 @@ def find_left_out(whole: Scan, chosen: Scan, changes: Iterable[Change]) -> list[
 
     What would not be there after the whole port either is no concern of who chooses.
     """
-    written = {
-        locate_partial_port(f)
-        for f in chosen.findings
-        if f.status is Status.TODO and not f.excluded
-    }
+    written = {f.place for f in chosen.findings if f.status is Status.TODO and not f.excluded}
     left = {
         name
         for f in whole.findings
-        if f.excluded or (f.status is Status.TODO and locate_partial_port(f) not in written)
+        if f.excluded or (f.status is Status.TODO and f.place not in written)
         for name in (f.path, f.symbol)
     }
     if not left:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from portkit.checks import CHECKS, DOUBTS, PortedTree
-from portkit.engine.partial_ports import add_error_arms, find_missing_variants, locate_partial_port
+from portkit.engine.partial_ports import add_error_arms, find_missing_variants
 from portkit.engine.scan import Scan, sort_key
 from portkit.port.review_checks import join_messages
 from portkit.workspace.finding import Applicability, Finding, Status, no_files
@@ -39,11 +39,11 @@ def apply_checks(scan: Scan) -> Scan:
         return scan if doubted is ported.findings else replace(scan, findings=doubted)
     # An arm that rustc misses in every build answers with an error in its stead.
     rest = add_error_arms(scan, replace(scan, findings=doubted), "it is for you to write")
-    answered = {locate_partial_port(f) for f in rest.findings}
+    answered = {f.place for f in rest.findings}
     manual = [
         _make_manual(finding, reasons[number])
         for number, finding in refused.items()
-        if locate_partial_port(finding) not in answered
+        if finding.place not in answered
     ]
     return replace(scan, findings=tuple(sorted((*rest.findings, *manual), key=sort_key)))
 

@@ -77,9 +77,8 @@ def scan_workspace(
     """
     asked = RuleIndex.of(list_rules() if chosen is None else chosen)
     if codebase.plain:
-        from portkit.engine.no_feature_names import (
-            keep_no_feature_names,  # few trees have such files
-        )
+        # Few trees have such files.
+        from portkit.engine.no_feature_names import keep_no_feature_names
 
         codebase, vendor = keep_no_feature_names(codebase, vendor, workspace)
     job = PortJob(workspace, vendor, codebase, Gating(gating), regenerate, kernels, skips=skips)

@@ -102,7 +102,7 @@ def open_session(
         profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
             one whose crate is in the workspace: portkit's own first, then those of packages.
         skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
-            places are found all the same (see ``chosen``).
+            places are found all the same (see ``select_codes``).
         buffers: what files hold in an editor, which count before those on disk, by their paths.
 
     Raises:
@@ -122,9 +122,8 @@ def open_session(
     codebase = replace(codebase, conditions=conditions, ci=said.ci)
     codebase = choose_kernel_form(codebase, said, workspace)
     if codebase.uses:
-        from portkit.engine.dependency_ports import (
-            add_dependency_ports,  # few trees are built on another codebase
-        )
+        # Few trees are built on another codebase.
+        from portkit.engine.dependency_ports import add_dependency_ports
 
         codebase = add_dependency_ports(codebase, VENDOR)
     vendor = load_vendor(VENDOR, codebase)

@@ -66,6 +66,10 @@ def no_files() -> tuple[NewFile, ...]:
     return ()
 
 
+Place = tuple[str, str, Span]
+"""The path, the code and the span of a finding."""
+
+
 class Finding(Value, frozen=True):
     """The result of one rule at one site.
 
@@ -118,6 +122,11 @@ class Finding(Value, frozen=True):
     renamed: tuple[str, str] = ("", "")
     looked_at: bool = False
     line: int = 0
+
+    @property
+    def place(self) -> Place:
+        """What identifies the finding within one scan."""
+        return self.path, self.code, self.span
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:
