@@ -34,16 +34,12 @@ class PartnerLostError(Exception):
 
 
 class Team(Value, frozen=True):
-    """The processes of a job, as one of them sees it.
-
-    Attributes:
-        partner: a stream to and from the other process; none where there is no other.
-        tickets: a pipe that holds each number below ``_TICKETS`` once, for both processes.
-    """
+    """The processes of a job, as one of them sees it."""
 
     first: bool = True
+    # A stream to and from the other process; none where there is no other.
     partner: BufferedRWPair | None = None
-    tickets: int = -1
+    tickets: int = -1  # A pipe that holds each number below ``_TICKETS`` once, for both processes.
 
     def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
         """Return the items that are this process's."""

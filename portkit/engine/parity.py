@@ -38,17 +38,13 @@ _NAMED = frozenset(
 
 
 class MissingCounterpart(Value, frozen=True, order=True):
-    """A name of CUDA without a counterpart.
-
-    Attributes:
-        end: the last line that a counterpart would stand beside, or change.
-    """
+    """A name of CUDA without a counterpart."""
 
     path: str
     line: int
     symbol: str
     wanted: str
-    end: int
+    end: int  # The last line that a counterpart would stand beside, or change.
 
 
 def find_missing_counterparts(scan: Scan) -> tuple[MissingCounterpart, ...]:

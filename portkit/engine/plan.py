@@ -16,14 +16,11 @@ from portkit.workspace.finding import Finding, Status
 
 
 class Plan(Value, frozen=True):
-    """What one run would do to the tree.
-
-    Attributes:
-        unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
-            before, not as rustfmt could read it, or not as fast as it may take; sorted.
-    """
+    """What one run would do to the tree."""
 
     changes: tuple[Change, ...]
+    # Rust files that rustfmt left alone, because the file on disk was not formatted before, not as
+    # rustfmt could read it, or not as fast as it may take; sorted.
     unformatted: tuple[str, ...] = ()
 
 

@@ -16,16 +16,12 @@ if TYPE_CHECKING:
 
 
 class RulePage(Value, frozen=True):
-    """What there is to know about one code.
-
-    Attributes:
-        text: the rest, in paragraphs; empty where the title says all.
-    """
+    """What there is to know about one code."""
 
     code: str
     name: str
     title: str
-    text: str
+    text: str  # The rest, in paragraphs; empty where the title says all.
 
     @property
     def whole(self) -> str:

@@ -46,15 +46,12 @@ if TYPE_CHECKING:
 
 
 class Scan(Value, frozen=True):
-    """The findings of a scan.
-
-    Attributes:
-        ported: the tree after the port, as far as it was read to fill the gaps of a ``match``.
-    """
+    """The findings of a scan."""
 
     job: PortJob
     findings: tuple[Finding, ...]
     unaccounted: tuple[Unaccounted, ...]
+    # The tree after the port, as far as it was read to fill the gaps of a ``match``.
     ported: PortedTree
 
 

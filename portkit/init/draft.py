@@ -24,21 +24,18 @@ class Question(Value, frozen=True):
 
 
 class Draft(Value, frozen=True):
-    """A profile as far as it can be inferred from a tree.
-
-    Attributes:
-        bindings: where ``portkit.toml`` has the tree take the HIP bindings from; none where the
-            port brings its own, or needs none.
-        sources: patterns over CUDA sources whose translations are to lie beside them.
-    """
+    """A profile as far as it can be inferred from a tree."""
 
     name: Inferred
     crate: Inferred
     first_version: Inferred
     options: tuple[tuple[str, Inferred], ...] = ()
     uses: tuple[Inferred, ...] = ()
+    # Where ``portkit.toml`` has the tree take the HIP bindings from; none where the port brings its
+    # own, or needs none.
     bindings: Inferred | None = None
     words: tuple[tuple[str, str], ...] = ()
+    # Patterns over CUDA sources whose translations are to lie beside them.
     sources: tuple[Inferred, ...] = ()
     derived: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()

@@ -320,30 +320,23 @@ KernelsForm = Literal["translated", "shared"]
 
 
 class KernelsCrate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The crate of kernels.
-
-    Attributes:
-        name: the crate that the port writes; empty for one made from the codebase's name.
-        form: whether it has translations of the CUDA sources, or has those compiled as they stand.
-    """
+    """The crate of kernels."""
 
     source: Text
-    name: str = ""
+    name: str = ""  # The crate that the port writes; empty for one made from the codebase's name.
+    # Whether it has translations of the CUDA sources, or has those compiled as they stand.
     form: KernelsForm = "translated"
 
 
 class HipSources(Entry, frozen=True, kw_only=True):
-    """A folder of CUDA sources whose translations lie beside them.
+    """A folder of CUDA sources whose translations lie beside them."""
 
-    Attributes:
-        source: the CUDA source that says that the folder is there, or a pattern over such sources,
-            whose folder is what stands before the first ``*``, up to a ``/``.
-        prelude: where the prelude's headers are: beside the translations, or in the crate of
-            kernels, whose ``src`` the build names to the compiler.
-    """
-
+    # The CUDA source that says that the folder is there, or a pattern over such sources, whose
+    # folder is what stands before the first ``*``, up to a ``/``.
     source: Text
     reason: Reason
+    # Where the prelude's headers are: beside the translations, or in the crate of kernels, whose
+    # ``src`` the build names to the compiler.
     prelude: Literal["beside", "kernels"] = "beside"
 
     @property

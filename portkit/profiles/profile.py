@@ -50,23 +50,19 @@ VENDOR: Final = "vendor.toml"
 
 
 class Facade(Value, frozen=True):
-    """The crate that has cudarc's shape under HIP's names.
-
-    Attributes:
-        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
-            ``git``, ``version``, ...); empty where it holds a copy.
-        older: by version of the source's bindings, the module with the shape that they had before.
-        shape: that of those modules which the tree's code is written against; empty for none.
-        unused: modules for libraries that the tree asks for nowhere.
-    """
+    """The crate that has cudarc's shape under HIP's names."""
 
     name: str
     package: str
+    # Where the tree takes it from, in the words of Cargo's dependencies (``path``, ``git``,
+    # ``version``, ...); empty where it holds a copy.
     source: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    # By version of the source's bindings, the module with the shape that they had before.
     older: Mapping[str, str] = field(default_factory=dict)
+    # That of those modules which the tree's code is written against; empty for none.
     shape: str = ""
-    unused: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()  # Modules for libraries that the tree asks for nowhere.
 
     @property
     def module(self) -> str:
@@ -102,16 +98,11 @@ def format_dependency(source: Mapping[str, str], up: str) -> str:
 
 
 class Generator(Value, frozen=True):
-    """The crate that writes HIP sources at run time, from the kernels of a compiler.
-
-    Attributes:
-        source: the crate that writes CUDA sources, whose place it takes.
-        oldest: the first version of that crate whose kernels it reads.
-    """
+    """The crate that writes HIP sources at run time, from the kernels of a compiler."""
 
     name: str
-    source: str
-    oldest: str
+    source: str  # The crate that writes CUDA sources, whose place it takes.
+    oldest: str  # The first version of that crate whose kernels it reads.
 
     @property
     def module(self) -> str:
@@ -120,20 +111,7 @@ class Generator(Value, frozen=True):
 
 
 class VendorProfile(Value, frozen=True):
-    """What CUDA's names become on one vendor's platform.
-
-    Attributes:
-        older: by version, identifiers that those bindings had before it.
-        parameters: parameters of functions whose type differs, as they stand in the source.
-        libraries: features for a library, and those for its counterpart.
-        dependencies: crates and their counterparts; empty where an entry is dropped.
-        programs: programs of the source's, and what does their part for the vendor.
-        methods: methods of the source's bindings that the written crate has not, and why.
-        frameworks: modules of Python that the vendor has under the source's names, and why.
-        spellings: other features that turn that one on and are named alike, as `cuda` does where
-            the backend stands under `_cuda`.
-        unsettled: bindings that a codebase below hands out, and why nothing tells their shape.
-    """
+    """What CUDA's names become on one vendor's platform."""
 
     name: str
     source: str
@@ -145,19 +123,28 @@ class VendorProfile(Value, frozen=True):
     source_maker: str
     names: NameTable
     bindings: str
+    # By version, identifiers that those bindings had before it.
     older: Mapping[str, Mapping[str, str]]
+    # Parameters of functions whose type differs, as they stand in the source.
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
-    libraries: Mapping[str, str]
+    libraries: Mapping[str, str]  # Features for a library, and those for its counterpart.
+    # Crates and their counterparts; empty where an entry is dropped.
     dependencies: Mapping[str, str]
+    # Programs of the source's, and what does their part for the vendor.
     programs: Mapping[str, str]
+    # Methods of the source's bindings that the written crate has not, and why.
     methods: Mapping[str, str]
+    # Modules of Python that the vendor has under the source's names, and why.
     frameworks: Mapping[str, str]
     facade: Facade
     generator: Generator
     feature: str
     source_feature: str
+    # Other features that turn that one on and are named alike, as `cuda` does where the backend
+    # stands under `_cuda`.
     spellings: tuple[str, ...] = ()
+    # Bindings that a codebase below hands out, and why nothing tells their shape.
     unsettled: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -167,20 +154,16 @@ class VendorProfile(Value, frozen=True):
 
 
 class PortedDependency(Value, frozen=True):
-    """A crate from elsewhere that a port has given a feature.
-
-    Attributes:
-        libraries: features for a library, and those for its counterpart.
-        bindings: the crate of bindings that the port has, where the crate hands them out.
-        source_bindings: the version of the source's bindings that it asks for, by the version of
-            its own from which on.
-    """
+    """A crate from elsewhere that a port has given a feature."""
 
     codebase: str
     source_feature: str
     feature: str
+    # Features for a library, and those for its counterpart.
     libraries: Mapping[str, str] = field(default_factory=dict)
-    bindings: str = ""
+    bindings: str = ""  # The crate of bindings that the port has, where the crate hands them out.
+    # The version of the source's bindings that it asks for, by the version of its own from which
+    # on.
     source_bindings: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -190,62 +173,53 @@ class PortedDependency(Value, frozen=True):
 
 
 class CodebaseProfile(Value, frozen=True, dict=True):
-    """What is particular to one codebase.
-
-    Attributes:
-        crate: the crate whose presence says that a workspace is this codebase.
-        error_without_feature: the variant of its error that says that the vendor's feature is off.
-        plain: files in which what stands under the source's feature has no counterpart.
-        conditions: decisions about conditions, the first that applies counts.
-        feature: the Cargo feature that the port writes; empty for the vendor's name.
-        source_bindings: the version of the source's bindings that its crates ask for, by the
-            version of its own from which on; empty where they hand none out.
-        generator: the crate that writes HIP sources at run time, where the port needs it.
-        variables: how the names of the environment variables begin that the port reads.
-        facts: whether files of the tree hold texts, for the templates.
-        unported: its own features without a counterpart, with the reason.
-        directory: where the rest of what is particular to it lies, if anywhere.
-        versions: its names, its unported features and its files as the file has them.
-        support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
-            dependencies; empty where the crate of kernels holds a copy.
-        ci: whether the port has the workflows that the profile lists; none where that is so in a
-            tree that has workflows.
-        plain: the files that take the path without the source's feature.
-        host: how an operation is computed on the host; of a codebase below where it says nothing.
-        whole: the crates of the tree that are the source vendor's as a whole.
-    """
+    """What is particular to one codebase."""
 
     name: str
-    crate: str
+    crate: str  # The crate whose presence says that a workspace is this codebase.
     first_version: str
+    # The variant of its error that says that the vendor's feature is off.
     error_without_feature: str
     words: Mapping[str, str]
     dependencies: Mapping[str, str]
     keep: tuple[Keep, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]  # Decisions about conditions, the first that applies counts.
     patches: tuple[Patch, ...]
     kernels: KernelsCrate | None
     templates: Mapping[str, str]
-    unported: Mapping[str, str]
+    unported: Mapping[str, str]  # Its own features without a counterpart, with the reason.
     hip_sources: tuple[HipSources, ...]
+    # Whether files of the tree hold texts, for the templates.
     facts: Mapping[str, Fact] = field(default_factory=dict)
     feature_conflicts: tuple[FeatureConflict, ...] = ()
     kept_names: Mapping[str, str] = field(default_factory=dict)
     bindings: str = ""
-    feature: str = ""
+    feature: str = ""  # The Cargo feature that the port writes; empty for the vendor's name.
     source_feature: str = ""
+    # The version of the source's bindings that its crates ask for, by the version of its own from
+    # which on; empty where they hand none out.
     source_bindings: Mapping[str, str] = field(default_factory=dict)
-    generator: str = ""
-    variables: str = ""
+    generator: str = ""  # The crate that writes HIP sources at run time, where the port needs it.
+    variables: str = ""  # How the names of the environment variables begin that the port reads.
+    # Where the rest of what is particular to it lies, if anywhere.
     directory: Directory | None = None
+    # Its names, its unported features and its files as the file has them.
     versions: Mapping[Key, str | Entry] = field(default_factory=dict)
     declared_dependencies: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     ported: Mapping[str, PortedDependency] = field(default_factory=dict)
+    # Where the tree takes the crate from that compiles kernels, in the words of Cargo's
+    # dependencies; empty where the crate of kernels holds a copy.
     support: Mapping[str, str] = field(default_factory=dict)
+    # Whether the port has the workflows that the profile lists; none where that is so in a tree
+    # that has workflows.
     ci: bool | None = None
+    # The files that take the path without the source's feature.
+    # Files in which what stands under the source's feature has no counterpart.
     plain: tuple[NoFeatureFiles, ...] = ()
+    # How an operation is computed on the host; of a codebase below where it says nothing.
     host: Host | None = None
+    # The crates of the tree that are the source vendor's as a whole.
     whole: tuple[CudaOnlyCrate, ...] = ()
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:

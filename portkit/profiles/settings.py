@@ -161,14 +161,10 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Exclusion(Value, frozen=True):
-    """Findings that a user excludes from the port.
-
-    Attributes:
-        paths: patterns over paths relative to the root; empty for any.
-    """
+    """Findings that a user excludes from the port."""
 
     codes: tuple[str, ...]
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # Patterns over paths relative to the root; empty for any.
     reason: str
     line: int
     symbols: tuple[str, ...] = ()
@@ -183,22 +179,19 @@ class Exclusion(Value, frozen=True):
 
 
 class Settings(Value, frozen=True):
-    """The settings in ``portkit.toml``, with their defaults.
+    """The settings in ``portkit.toml``, with their defaults."""
 
-    Attributes:
-        profile: the codebase profile: a name that portkit knows, or a file relative to the root.
-        archs: the architectures that kernels are compiled for, such as ``gfx1100``.
-        decisions: about conditions on the device; they count before the profile's.
-        bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
-    """
-
+    # The codebase profile: a name that portkit knows, or a file relative to the root.
     profile: str = ""
     gating: str = ""
+    # The architectures that kernels are compiled for, such as ``gfx1100``.
     archs: tuple[str, ...] = ()
     skips: tuple[Exclusion, ...] = ()
+    # About conditions on the device; they count before the profile's.
     decisions: tuple[Condition, ...] = ()
     profile_line: int = 0
     condition_lines: tuple[int, ...] = ()
+    # Where the tree takes the HIP bindings from; a copy in the tree where empty.
     bindings: Mapping[str, str] = field(default_factory=dict)
     bindings_line: int = 0
     build: Mapping[str, str] = field(default_factory=dict)

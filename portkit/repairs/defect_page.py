@@ -31,18 +31,14 @@ _UNSTEADY: Final = "none that fails every time"
 
 
 class DefectPage(Value, frozen=True):
-    """A page about a defect.
-
-    Attributes:
-        test: a file of tests in Rust that show it; empty where there is none.
-        steady: whether the test fails every time; a page says where there is none that does.
-    """
+    """A page about a defect."""
 
     title: str
     table: Mapping[str, str]
     what: str
-    test: str
+    test: str  # A file of tests in Rust that show it; empty where there is none.
     fix: str
+    # Whether the test fails every time; a page says where there is none that does.
     steady: bool = True
 
     @property

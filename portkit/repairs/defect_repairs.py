@@ -46,17 +46,14 @@ class RepairState(StrEnum):
 
 
 class Repair(Value, frozen=True):
-    """A defect and its repair in a tree.
-
-    Attributes:
-        changes: against the repairs before, sorted by path; the test among them.
-    """
+    """A defect and its repair in a tree."""
 
     defect: Defect
     page: DefectPage
     codes: tuple[str, ...]
     state: RepairState
     why: str = ""
+    # Against the repairs before, sorted by path; the test among them.
     changes: tuple[Change, ...] = ()
     test: DefectTest | None = None
     reasons: tuple[str, ...] = ()

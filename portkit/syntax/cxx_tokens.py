@@ -44,16 +44,12 @@ _KINDS: Final = ("", *(name.removeprefix("other_") for name in _TOKEN.groupindex
 
 
 class Token(NamedTuple):
-    """One token.
+    """One token."""
 
-    Attributes:
-        kind: ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``;
-            ``comment``; ``unterminated``, where a block comment starts that never ends.
-        text: as written; of a directive the ``#`` and its word, without blanks.
-    """
-
+    # ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``;
+    # ``comment``; ``unterminated``, where a block comment starts that never ends.
     kind: str
-    text: str
+    text: str  # As written; of a directive the ``#`` and its word, without blanks.
     start: int
     end: int
 

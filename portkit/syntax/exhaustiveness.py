@@ -22,13 +22,9 @@ class UnsupportedPatternError(Exception):
 
 
 class Constructor(Value, frozen=True):
-    """A pattern of one constructor: a variant, a tuple or a literal.
+    """A pattern of one constructor: a variant, a tuple or a literal."""
 
-    Attributes:
-        family: the constructors that exclude each other, such as those of one enum.
-    """
-
-    family: str
+    family: str  # The constructors that exclude each other, such as those of one enum.
     name: str
     args: tuple[Pattern, ...] = ()
 

@@ -30,13 +30,9 @@ _CONTAINERS = frozenset({"impl_item", "mod_item", "trait_item"})
 
 
 class Item(Value, frozen=True):
-    """An item of a file.
+    """An item of a file."""
 
-    Attributes:
-        symbol: its name with those of the items around it, such as ``Device::location``.
-    """
-
-    symbol: str
+    symbol: str  # Its name with those of the items around it, such as ``Device::location``.
     node: Node
     attributes: tuple[Node, ...]
 

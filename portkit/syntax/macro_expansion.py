@@ -31,26 +31,19 @@ Bindings = dict[str, "str | list[Bindings]"]
 
 
 class Repeated(Value, frozen=True):
-    """The tokens of a call that a repetition of its rule matches at one time.
-
-    Attributes:
-        separator: the token that the rule requires before the next time; empty without one.
-    """
+    """The tokens of a call that a repetition of its rule matches at one time."""
 
     start: int
     end: int
-    separator: str
+    separator: str  # The token that the rule requires before the next time; empty without one.
 
 
 class _Match(Value, frozen=True):
-    """A rule that matches a call.
-
-    Attributes:
-        repeated: the tokens of each repetition, and of nested ones before the outer one.
-    """
+    """A rule that matches a call."""
 
     right: Node
     bindings: Bindings
+    # The tokens of each repetition, and of nested ones before the outer one.
     repeated: tuple[Repeated, ...]
 
 

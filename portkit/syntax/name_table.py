@@ -82,41 +82,38 @@ _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
 
 
 class NameTable(Value, frozen=True, dict=True):
-    """How to rename.
-
-    Attributes:
-        parts: pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order;
-            each is ``(from, to)``.
-        prose: whole words of comments and messages; part of a path, a word is an identifier, and so
-            it is where its counterpart is several words and stands in no prose.
-        pages: web addresses, and the page of the platform that says the same.
-        sources: endings of kernels' sources, such as ``.cu``, which a comment may name by
-            themselves: "the .cu file". The name of a file is nothing that is renamed.
-        kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
-            platform's kernels, not prose, and keeps its name.
-        binary: endings of files that are text on one platform and bytes on the other, after
-            renaming, such as ``hsaco``.
-        binary_names: a pattern of names whose values are what such files hold, after renaming and
-            with letters in any case; empty for none.
-        feature: a Cargo feature and what it becomes, where its name as a word does not become that.
-        below: by crate, what its names become behind it in a path, where the same names stand for
-            something else by themselves.
-        behind: by crate or module from elsewhere, what names become in a path that begins at it.
-        crates: crates whose counterpart has another name, as code names both. One is a crate where
-            a path begins at it; elsewhere the same word stands for something else.
-    """
+    """How to rename."""
 
     words: Mapping[str, str]
+    # Pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order; each is
+    # ``(from, to)``.
     parts: tuple[tuple[str, str], ...]
+    # Whole words of comments and messages; part of a path, a word is an identifier, and so it is
+    # where its counterpart is several words and stands in no prose.
     prose: Mapping[str, str]
+    # A pattern; a string literal whose text matches it wholly is a symbol of the platform's
+    # kernels, not prose, and keeps its name.
     kept_strings: str
+    # Endings of files that are text on one platform and bytes on the other, after renaming, such as
+    # ``hsaco``.
     binary: tuple[str, ...] = ()
+    # A pattern of names whose values are what such files hold, after renaming and with letters in
+    # any case; empty for none.
     binary_names: str = ""
+    # Web addresses, and the page of the platform that says the same.
     pages: Mapping[str, str] = field(default_factory=dict)
+    # Endings of kernels' sources, such as ``.cu``, which a comment may name by themselves: "the .cu
+    # file". The name of a file is nothing that is renamed.
     sources: Mapping[str, str] = field(default_factory=dict)
+    # A Cargo feature and what it becomes, where its name as a word does not become that.
     feature: tuple[str, str] | None = None
+    # By crate, what its names become behind it in a path, where the same names stand for something
+    # else by themselves.
     below: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # By crate or module from elsewhere, what names become in a path that begins at it.
     behind: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # Crates whose counterpart has another name, as code names both. One is a crate where a path
+    # begins at it; elsewhere the same word stands for something else.
     crates: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

@@ -25,40 +25,29 @@ _TOKEN: Final = re.compile(rf"{TOKEN.pattern} | (?P<rest> \$\w+ | \d\w* | \S )",
 
 
 class Token(NamedTuple):
-    """One token.
+    """One token."""
 
-    Attributes:
-        kind: ``word``, ``comment``, ``string``, ``char`` or ``rest``.
-    """
-
-    kind: str
+    kind: str  # ``word``, ``comment``, ``string``, ``char`` or ``rest``.
     text: str
     start: int
     end: int
 
 
 class Match(Value, frozen=True):
-    """A place that a pattern fits.
-
-    Attributes:
-        captured: for each name the indices of its first token and of the one after its last.
-    """
+    """A place that a pattern fits."""
 
     first: int
     end: int
+    # For each name the indices of its first token and of the one after its last.
     captured: Mapping[str, tuple[int, int]]
 
 
 class TokenPattern(Value, frozen=True):
-    """A sequence of tokens to find.
-
-    Attributes:
-        words: the words without which a source does not fit, for a quick look.
-    """
+    """A sequence of tokens to find."""
 
     texts: tuple[str, ...]
     with_comments: bool
-    words: tuple[bytes, ...]
+    words: tuple[bytes, ...]  # The words without which a source does not fit, for a quick look.
 
     @classmethod
     def of(cls, text: str) -> TokenPattern:

@@ -68,16 +68,12 @@ class CargoFault(Value, frozen=True, order=True):
 
 
 class Manifests(Value, frozen=True, dict=True):
-    """The manifests of a tree.
+    """The manifests of a tree."""
 
-    Attributes:
-        inside: the parsed manifests by their folder, ``.`` for the root; None for one that cannot
-            be read.
-        outside: returns the manifest in a folder that is not in the tree, such as ``../gpu``, or
-            None if there is none that can be read.
-    """
-
+    # The parsed manifests by their folder, ``.`` for the root; None for one that cannot be read.
     inside: Mapping[str, Manifest | None]
+    # Returns the manifest in a folder that is not in the tree, such as ``../gpu``, or None if there
+    # is none that can be read.
     outside: Callable[[str], Manifest | None]
     has_file: Callable[[str], bool]
 

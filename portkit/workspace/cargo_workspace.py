@@ -48,14 +48,10 @@ _AFTER_A_MERGE_OF_A_PORT = (
 
 
 class Crate(Value, frozen=True):
-    """A package of the workspace.
-
-    Attributes:
-        directory: relative to the workspace root, ``.`` for a package at the root.
-    """
+    """A package of the workspace."""
 
     name: str
-    directory: str
+    directory: str  # Relative to the workspace root, ``.`` for a package at the root.
     manifest: Mapping[str, Any]
 
     @property
@@ -88,15 +84,11 @@ class UnreadFile(Value, frozen=True):
 
 
 class Workspace(Value, frozen=True, dict=True):
-    """A Cargo workspace, or a single package, as it is on disk.
-
-    Attributes:
-        sources: every file that is looked at, by path relative to the root.
-    """
+    """A Cargo workspace, or a single package, as it is on disk."""
 
     root: Path
     manifest: Mapping[str, Any]
-    sources: Mapping[str, SourceFile]
+    sources: Mapping[str, SourceFile]  # Every file that is looked at, by path relative to the root.
     unread: tuple[UnreadFile, ...]
 
     @property

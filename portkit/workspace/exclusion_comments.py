@@ -30,11 +30,7 @@ _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
 
 
 class ExclusionComment(Value, frozen=True):
-    """A comment that excludes the findings below it, or on its own line.
-
-    Attributes:
-        mark: what it begins with, where that is not the mark of such comments.
-    """
+    """A comment that excludes the findings below it, or on its own line."""
 
     path: str
     span: Span
@@ -43,7 +39,7 @@ class ExclusionComment(Value, frozen=True):
     last: int
     reason: str
     verb: str
-    mark: str = MARK
+    mark: str = MARK  # What it begins with, where that is not the mark of such comments.
 
     @property
     def is_complete(self) -> bool:

@@ -24,15 +24,11 @@ _TRAILER: Final = re.compile(rb"^(Portkit-[A-Za-z]+): (\S+)$", re.MULTILINE)
 
 
 class GeneratedPort(Value, frozen=True):
-    """A commit that holds a generated port.
-
-    Attributes:
-        upstream: the hash of upstream's commit that it is the port of.
-    """
+    """A commit that holds a generated port."""
 
     commit: str
     tree: str
-    upstream: str
+    upstream: str  # The hash of upstream's commit that it is the port of.
     gating: str
 
 

@@ -15,14 +15,10 @@ _LONGEST_GIT_FILE: Final = 1 << 16
 
 
 class Repository(Value, frozen=True):
-    """A git work tree.
-
-    Attributes:
-        git_dir: its git directory; that of a linked work tree is its own, not the shared one.
-    """
+    """A git work tree."""
 
     top: Path
-    git_dir: Path
+    git_dir: Path  # Its git directory; that of a linked work tree is its own, not the shared one.
 
     @property
     def common(self) -> Path:

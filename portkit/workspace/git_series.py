@@ -18,14 +18,10 @@ TRAILER: Final = "Portkit-Series"
 
 
 class SeriesCommit(Value, frozen=True):
-    """A commit of a series, or one that somebody has put between two.
-
-    Attributes:
-        parent: the hash of its first parent, empty where it has none.
-    """
+    """A commit of a series, or one that somebody has put between two."""
 
     commit: str
-    parent: str
+    parent: str  # The hash of its first parent, empty where it has none.
     subject: str
     last: bool
 

@@ -38,19 +38,14 @@ _TOLD: Final = 'echo "$$" >&0 && exec "$@" </dev/null'
 
 @dataclass(frozen=True, slots=True)
 class FinishedProcess:
-    """A command that has ended.
-
-    Attributes:
-        lines: what it wrote to its standard output and standard error, in the order it came.
-        silent: whether it was ended since it wrote nothing for too long.
-        late: whether it was ended since it took too long, whatever it wrote.
-    """
+    """A command that has ended."""
 
     status: int
+    # What it wrote to its standard output and standard error, in the order it came.
     lines: tuple[str, ...]
     output: tuple[str, ...] = ()
-    silent: bool = False
-    late: bool = False
+    silent: bool = False  # Whether it was ended since it wrote nothing for too long.
+    late: bool = False  # Whether it was ended since it took too long, whatever it wrote.
     flooding: bool = False
 
 

@@ -21,15 +21,11 @@ _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
 
 
 class Tool(Value, frozen=True):
-    """A program.
-
-    Attributes:
-        version: the numbers that it states; empty where it states none.
-    """
+    """A program."""
 
     name: str
     path: str
-    version: str
+    version: str  # The numbers that it states; empty where it states none.
 
 
 def find_program(name: str, path: str | None = None) -> str:
