@@ -23,8 +23,7 @@ VENDORS: Final = Path(__file__).parents[1] / "vendors"
 """Where the vendors' directories lie."""
 TEMPLATES: Final = "templates"
 
-_SHOWN: Final = 100
-"""How many characters are shown of a name that is too long."""
+_SHOWN: Final = 100  # How many characters are shown of a name that is too long.
 LARGEST: Final = 1 << 22
 """How many bytes a file of a directory may have; the largest of portkit's own has 130,000."""
 

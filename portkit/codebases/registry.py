@@ -19,8 +19,7 @@ from portkit.syntax.typed_toml import list_choices
 GROUP: Final = "portkit.codebases"
 MAIN: Final = "codebase.toml"
 """The file that makes a directory a codebase's."""
-_SHOWN: Final = 100
-"""How many characters of an overlong name are shown."""
+_SHOWN: Final = 100  # How many characters of an overlong name are shown.
 
 
 def find_shipped() -> Mapping[str, Directory]:

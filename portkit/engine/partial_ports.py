@@ -30,8 +30,7 @@ from portkit.workspace.finding import Finding, Place, Status
 from portkit.workspace.manifest import read_manifest
 
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
-_SHOWN: Final = 10
-"""How many places an error lists."""
+_SHOWN: Final = 10  # How many places an error lists.
 
 
 def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:

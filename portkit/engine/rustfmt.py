@@ -17,8 +17,7 @@ from portkit.errors import ToolError
 from portkit.workspace.programs import NOWHERE, find_program, query_program
 from portkit.workspace.regular_files import read_regular
 
-_LARGEST: Final = 1 << 20
-"""How many bytes settings may have."""
+_LARGEST: Final = 1 << 20  # How many bytes settings may have.
 _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 """What rustfmt calls its settings, in the order in which it looks for them (its README)."""
 _PATIENCE: Final = 20.0

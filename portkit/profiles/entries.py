@@ -383,8 +383,7 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 Identifier = Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="an identifier")]
 _LONGEST_PART = 255
-_LONGEST_PATH = 1024
-"""How many bytes a file system takes of a name, and a person of a path."""
+_LONGEST_PATH = 1024  # How many bytes a file system takes of a name, and a person of a path.
 
 
 class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -29,8 +29,7 @@ from portkit.syntax.value import Value
 from portkit.transaction.change import Change
 
 _MENDED: Final = "nothing of it is found: upstream has mended it, or says it in other words"
-_SHOWN: Final = 60
-"""How many characters of a declaration are shown."""
+_SHOWN: Final = 60  # How many characters of a declaration are shown.
 _LAST_COMMA: Final = re.compile(rb",(?=[)\]}])")
 _VERSION: Final = "it is not in this version"
 

@@ -27,8 +27,7 @@ _PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
 _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
 # `true` holds as `all()` does, and `false` no more than `any()`.
 _CONSTANTS = {"true": "all", "false": "any"}
-_DEEPEST = 60
-"""How many operators may stand in each other; a codebase has three."""
+_DEEPEST = 60  # How many operators may stand in each other; a codebase has three.
 _CFG_ATTR = re.compile(r"^#\[\s*cfg_attr\s*\((.*)\)\s*\]$", re.DOTALL)
 # A string holds no marks.
 _MARK = re.compile(r'"[^"]*"|[(),]')

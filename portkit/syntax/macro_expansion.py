@@ -23,8 +23,7 @@ _ENDS_OF: Final[Mapping[str, frozenset[str]]] = {
     "pat": frozenset({*_ENDS, "if", "in"}),
     "pat_param": frozenset({*_ENDS, "if", "in"}),
 }
-_MOST: Final = 1_000
-"""The longest list of arguments that is matched, in tokens."""
+_MOST: Final = 1_000  # The longest list of arguments that is matched, in tokens.
 
 Bindings = dict[str, "str | list[Bindings]"]
 """The text of each parameter. One in a repetition has the bindings of each time."""

@@ -30,10 +30,8 @@ _KEPT_BEGIN = (b"\nuse ", b"\nmod ", b"\npub", b"\n#!")
 """What each of them begins with: the fewer there are to look for the better."""
 _BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
 _BALANCED: tuple[int, ...] = (0, 0, 0, 0)
-_ONE_BRACE = (0, 1, 0, 0)
-"""What is open: a quote, and brackets of each kind."""
-_UNMARKED = bytes(set(range(256)) - set(b'{}()[]"'))
-"""What neither opens nor closes anything."""
+_ONE_BRACE = (0, 1, 0, 0)  # What is open: a quote, and brackets of each kind.
+_UNMARKED = bytes(set(range(256)) - set(b'{}()[]"'))  # What neither opens nor closes anything.
 
 
 def find_needed_parts(

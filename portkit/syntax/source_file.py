@@ -38,8 +38,7 @@ _COMMA_ELSE = re.compile(rb"(?:\s|#[^\n]*)*+,")
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _NAMED = frozenset({"identifier", "captured_pattern"})
 """What ``mut`` may stand before in a pattern."""
-_LONG = 160
-"""How many bytes of a line are shown on each side of a place in it."""
+_LONG = 160  # How many bytes of a line are shown on each side of a place in it.
 
 
 class SourceFile(Value, frozen=True, dict=True):

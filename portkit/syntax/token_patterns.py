@@ -19,8 +19,7 @@ from portkit.syntax.value import Value
 
 _OPEN: Final = "([{"
 _CLOSE: Final = ")]}"
-_LONGEST: Final = 4000
-"""How many tokens a capture may hold, so that time is linear in the source."""
+_LONGEST: Final = 4000  # How many tokens a capture may hold, so that time is linear in the source.
 _TOKEN: Final = re.compile(rf"{TOKEN.pattern} | (?P<rest> \$\w+ | \d\w* | \S )", TOKEN.flags)
 
 

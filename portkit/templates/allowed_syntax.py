@@ -17,8 +17,7 @@ HOLD: Final = "hold"
 """Methods of the environment that a template calls without naming them."""
 MOST: Final = 20_000
 """How many parts a template may have; the largest of portkit's own has 600."""
-_DEEPEST: Final = 60
-"""How deep the parts of a template may lie in each other."""
+_DEEPEST: Final = 60  # How deep the parts of a template may lie in each other.
 _NODES: Final = frozenset(
     {
         *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Block, nodes.Extends),

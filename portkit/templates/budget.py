@@ -20,10 +20,8 @@ INCLUSIONS: Final = 100
 """How many templates one template may include or extend, counted each time."""
 TOO_LARGE: Final = f"it makes a text or a list of more than {LARGEST:,} characters"
 """What is said of it."""
-_STEP: Final = 128
-"""How many characters are one step more."""
-_HELD: Final = 64
-"""What a value in a list counts for, in characters, beside its own."""
+_STEP: Final = 128  # How many characters are one step more.
+_HELD: Final = 64  # What a value in a list counts for, in characters, beside its own.
 _LARGEST_NUMBER: Final = 1 << 63
 
 

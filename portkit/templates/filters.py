@@ -34,8 +34,7 @@ _JINJAS_OWN: Final = (Context, EvalContext, Environment)
 """What Jinja gives some filters before the values."""
 _CALL: Final = 8
 """How many steps a filter or a test takes, beside those for the size of its values."""
-_WIDEST: Final = 1000
-"""How many characters an indentation may have."""
+_WIDEST: Final = 1000  # How many characters an indentation may have.
 
 
 def allowed_filters(budget: Budget) -> dict[str, Any]:

@@ -26,8 +26,7 @@ _OF_A_LOOP: Final = frozenset(
 _LONGEST_SOURCE: Final = 1 << 18
 """How many characters a template may have; the longest of portkit's own has 13,000."""
 _CHARACTERS_A_STEP: Final = 16
-_STEPS_A_PART: Final = 8
-"""What it costs to read a template."""
+_STEPS_A_PART: Final = 8  # What it costs to read a template.
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):

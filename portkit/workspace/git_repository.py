@@ -10,8 +10,7 @@ from portkit.errors import DiskError
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_regular
 
-_LONGEST_GIT_FILE: Final = 1 << 16
-"""How many bytes a ``.git`` file may have: it holds one path."""
+_LONGEST_GIT_FILE: Final = 1 << 16  # How many bytes a ``.git`` file may have: it holds one path.
 
 
 class Repository(Value, frozen=True):

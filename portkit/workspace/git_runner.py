@@ -42,15 +42,13 @@ _HIDDEN: Final = frozenset({"config", "config.worktree", "hooks"})
 """Files of a git directory that git is not shown."""
 _LIST: Final = ("config", "--list", "--show-scope", "-z")
 
-_MAY_BEGIN: Final = "packed-refs"
-"""A file that git may write into a git directory that has none."""
+_MAY_BEGIN: Final = "packed-refs"  # A file that git may write into a git directory that has none.
 _FULL: Final = tuple(
     os.strerror(number).encode()
     for number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 )
 """What git says, in the words of the system, where a disk is full."""
-_PATIENCE: Final = 120.0
-"""How long git may take, in seconds: a large tree takes a few."""
+_PATIENCE: Final = 120.0  # How long git may take, in seconds: a large tree takes a few.
 
 
 def run_git(

@@ -17,17 +17,14 @@ from typing import IO, Final
 from portkit.errors import ToolError
 from portkit.workspace.programs import find_program
 
-_GRACE: Final = 5.0
-"""Seconds between asking a group of processes to end and ending it."""
+_GRACE: Final = 5.0  # Seconds between asking a group of processes to end and ending it.
 _REAPED: Final = 10.0
 """Seconds that a process which cannot be ended is waited for: one that waits in the kernel for a
 GPU that hangs does not even obey SIGKILL (signal(7), uninterruptible sleep)."""
 MOST: Final = 1 << 28
 """Bytes that a program may write before it counts as one that never stops."""
-_LINGER: Final = 1.0
-"""Seconds that what a program has left running may still write after its end."""
-_TICK: Final = 0.2
-"""Seconds between two looks at whether a program has ended."""
+_LINGER: Final = 1.0  # Seconds that what a program has left running may still write after its end.
+_TICK: Final = 0.2  # Seconds between two looks at whether a program has ended.
 
 # Ends the group of processes that it is told, when standard input is closed without a further word:
 # the writing end is ours, and the system closes it however we end, SIGKILL included.

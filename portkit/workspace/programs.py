@@ -15,8 +15,7 @@ NOWHERE: Final = Path(Path(__file__).anchor)
 """A folder in which no tree lies: there no file of a tree says which toolchain is run."""
 ROCM: Final = "/opt/rocm"
 """Where AMD's packages install ROCm, or link to its newest release."""
-_PATIENCE: Final = 20.0
-"""How long a program may take to say its version, or the like, in seconds."""
+_PATIENCE: Final = 20.0  # How long a program may take to say its version, or the like, in seconds.
 _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
 
 

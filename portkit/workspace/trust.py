@@ -25,8 +25,7 @@ from portkit.workspace.regular_files import read_regular, replace_file
 
 VARIABLE: Final = "PORTKIT_TRUST"
 """The environment variable with folders whose trees may be run, separated as in ``PATH``."""
-_WHO: Final = re.compile(r"//[^/]*@")
-"""Who somebody is, in an address (RFC 3986, 3.2.1)."""
+_WHO: Final = re.compile(r"//[^/]*@")  # Who somebody is, in an address (RFC 3986, 3.2.1).
 _LARGEST: Final = 1 << 16
 """How many bytes a kept word may have: it holds a path and an address or two."""
 
