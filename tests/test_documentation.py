@@ -82,7 +82,9 @@ def in_order(page: Path) -> Iterator[tuple[str, int, dict[str, str]]]:
     """
     parts = re.split(r"^\$ ", page.read_text(), flags=re.MULTILINE)
     for (command, code), above in zip(commands(page), parts, strict=False):
-        files = re.findall(r"`(ops/[^`]+)`(?: becomes)?:\n\n```\w+\n(.*?)```", above, re.DOTALL)
+        files = re.findall(
+            r"`((?:ops|scale)/[^`]+)`(?: becomes)?:\n\n```\w+\n(.*?)```", above, re.DOTALL
+        )
         yield command, code, dict(files)
 
 
@@ -101,8 +103,9 @@ def tried(page: Path) -> list[tuple[str, int]]:
     return found
 
 
-def run(page: Path, place: Path, wanted: list[tuple[str, int]]) -> None:
-    """Run the commands of a page one after the other, where the page says they are run."""
+def run(page: Path, place: Path, wanted: list[tuple[str, int]]) -> dict[str, str]:
+    """Run the commands of a page one after the other and return what each printed."""
+    printed = {}
     home, here = place / "home", place / "here"
     make_candle(home / "src/candle")
     if page.name in ("README.md", "verify.md"):  # whose reader stands in a tree
@@ -146,6 +149,8 @@ def run(page: Path, place: Path, wanted: list[tuple[str, int]]) -> None:
             check=False,
         )
         assert done.returncode == code, f"{page.name}: {command}\n{done.stdout}{done.stderr}"
+        printed[command] = done.stdout
+    return printed
 
 
 def named(page: Path) -> str:
@@ -156,6 +161,20 @@ def named(page: Path) -> str:
 @pytest.mark.parametrize("page", [p for p in SHOWING if tried(p)], ids=named)
 def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, tried(page))
+
+
+@pytest.mark.real
+def test_the_first_port_prints_what_its_page_shows(tmp_path: Path) -> None:
+    page = DOCS / "first-port.md"
+    printed = run(page, tmp_path, tried(page))
+    shown = re.findall(r"^\$ (.*?)\n(.*?)(?=^\$ |^```)", page.read_text(), re.MULTILINE | re.DOTALL)
+    compared = 0
+    for command, output in shown:
+        for line in output.splitlines():
+            if line != "...":
+                assert line in printed[command].splitlines(), command
+                compared += 1
+    assert compared > 10
 
 
 @pytest.mark.parametrize("page", [p for p in SHOWING if list(commands(p))], ids=named)

@@ -191,7 +191,7 @@ def _find_files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
 
 def _find_compiler_files() -> Iterator[Path]:
     """Yield the modules that the compiler is made of."""
-    yield _PACKAGE / "lang" / "cxx.py"
+    yield _PACKAGE / "syntax" / "cxx_tokens.py"
     yield from (_PACKAGE / "device" / "hipcc").glob("*.py")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.codebases.registry import find_announced, find_shipped
-from portkit.engine.partial_ports import check_manifests, check_variants
+from portkit.engine.partial_manifests import check_manifests
+from portkit.engine.partial_ports import check_variants
 from portkit.engine.plan import build_plan
 from portkit.engine.session import check_portable, scan_tree
 from portkit.profiles.settings import NAME, parse_settings, read_settings
@@ -52,7 +53,7 @@ class PortRequest(Value, frozen=True):
         since: the commit of upstream before, whose own count less than the user's.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says.
         recorded: the gating of the last pure port, where nobody says.
-        profile: the codebase's directory; by default as ``scan_tree`` finds it.
+        profile: the codebase's directory; by default found by ``scan_tree``.
     """
 
     said: str
