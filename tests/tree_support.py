@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import tomllib
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
+    from portkit.workspace.finding import Finding
 
 Tree = dict[str, bytes]
 
@@ -123,3 +125,14 @@ def _profiles(profile: str, root: Path) -> tuple[VendorProfile, CodebaseProfile]
 def user_seconds() -> float:
     """Return how long this process has computed; the system's share is its neighbours' as well."""
     return os.times().user
+
+
+def find_conflicts(findings: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
+    """Return the pairs of findings whose edits overlap."""
+    found = []
+    edits = sorted(((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits))
+    everything = list(findings)
+    for (path, _, end, i), (other, start, _, j) in itertools.pairwise(edits):
+        if path == other and start < end and i != j:
+            found.append((everything[i], everything[j]))
+    return found

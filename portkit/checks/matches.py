@@ -22,6 +22,7 @@ from portkit.context.device_macros import list_parameters
 from portkit.context.match_gap import MatchGap, MissingArmBehavior
 from portkit.port import error_arms
 from portkit.port.copy_item import substitute_peer
+from portkit.rules import enum_variant
 from portkit.syntax import patterns
 from portkit.syntax.cfg import find_attributes, find_conditions_around, parse_conditions
 from portkit.syntax.exhaustiveness import (
@@ -141,8 +142,9 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
     job = ported.job
     found: dict[str, _Pairs] = {}
     written = {
-        (finding.path, finding.symbol.rpartition("enum ")[2].partition("::")[0]): None
+        (finding.path, name): None
         for finding in filter(_is_variant, ported.findings)
+        for name in finding.types
     }
     for path, name in written:  # each enum once, whatever number of variants it gains
         old = Enums((path,), job.workspace.sources.get).named(name)
@@ -157,7 +159,7 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
 
 def _is_variant(finding: Finding) -> bool:
     done = bool(finding.edits) or finding.status is Status.PORTED
-    return finding.construct == "enum variant" and done
+    return finding.code == enum_variant.RULE.code and done
 
 
 class _File:

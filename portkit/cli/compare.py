@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 (typer reads it)
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Output  # noqa: TC001 (typer reads it)
+from portkit.cli.options import Output
 from portkit.cli.output import open_screen, plain_terminal, write_report
 
 

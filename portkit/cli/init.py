@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import make_command
-from portkit.cli.options import Directory  # noqa: TC001 (Typer asks for it)
+from portkit.cli.options import Directory
 from portkit.cli.output import print_notice, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import quote_tree_argument
@@ -83,7 +83,7 @@ def _ask_names(draft: Draft) -> Iterator[tuple[str, str]]:
 
 
 def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
-    from portkit.init.ported_dependencies import find_ported_folder, list_missing_dependencies
+    from portkit.init.inference import find_ported_folder, list_missing_dependencies
     from portkit.workspace.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."

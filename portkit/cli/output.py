@@ -65,7 +65,7 @@ def write_report(text: str, output: Path | None) -> None:
     if output is None:
         print_text(text, end="", verbatim=True)
         return
-    from portkit.workspace.symlinks import find_link  # few commands write a report
+    from portkit.workspace.path_checks import find_link  # few commands write a report
 
     if (link := find_link(output)) is not None:
         raise DiskError(

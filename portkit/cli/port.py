@@ -355,11 +355,13 @@ def apply(
     """
     from msgspec.structs import replace
 
-    from portkit.engine.partial_manifests import check_manifests, find_left_out, find_naming
     from portkit.engine.partial_ports import (
         add_error_arms,
+        check_manifests,
         check_variants,
+        find_left_out,
         find_missing_variants,
+        find_naming,
         list_places,
     )
     from portkit.engine.plan import build_plan

@@ -102,7 +102,6 @@ def is_checked_by_default(root: Path) -> bool:
 
 def list_reverted(checking: TypeCheckedPort | None) -> tuple[ReportedSite, ...]:
     """Return the places that were taken back, sorted; none where nothing was checked."""
-    from portkit.engine.partial_ports import locate_partial_port
     from portkit.report.model import locate_finding
     from portkit.workspace.finding import identify_findings
 
@@ -112,6 +111,6 @@ def list_reverted(checking: TypeCheckedPort | None) -> tuple[ReportedSite, ...]:
     found = (
         locate_finding(finding, sources.get(finding.path), identity)
         for identity, finding in identify_findings(checking.chosen.findings)
-        if locate_partial_port(finding) in checking.taken
+        if finding.place in checking.taken
     )
     return tuple(sorted(found, key=lambda site: (site.path, site.line, site.column, site.code)))

@@ -28,6 +28,7 @@ class Intent(Value, frozen=True, eq=False):
         span: the construct, where it is not the site as a whole.
         entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
         shadowed: the entries that would decide about it as well, if ``entry`` did not come first.
+        renamed: a name, and what it becomes or could become.
     """
 
     construct: str
@@ -38,6 +39,7 @@ class Intent(Value, frozen=True, eq=False):
     span: Span | None = None
     entry: str = ""
     shadowed: tuple[str, ...] = ()
+    renamed: tuple[str, str] = ("", "")
 
 
 class LeaveUnchanged(Intent, frozen=True, eq=False):

@@ -1,4 +1,4 @@
-"""Take out of a scan what the checks refuse, and what depends on it.
+"""Remove from a scan what the checks refuse, and what depends on it.
 
 What a check refuses is not written: the finding becomes manual, with the reason. The tree is
 checked again without it, since other findings may need what it would have written. This ends when
@@ -7,27 +7,16 @@ nothing more is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from portkit.checks import CHECKS, DOUBTS
-from portkit.engine.partial_ports import (
-    Place,
-    add_error_arms,
-    find_missing_variants,
-    locate_partial_port,
-)
-from portkit.engine.scan import sort_key
+from portkit.checks import CHECKS, DOUBTS, PortedTree
+from portkit.engine.partial_ports import add_error_arms, find_missing_variants
+from portkit.engine.scan import Scan, sort_key
 from portkit.port.review_checks import join_messages
 from portkit.syntax.span import Span
-from portkit.workspace.finding import Applicability, Finding, Status, no_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from portkit.checks import PortedTree
-    from portkit.engine.scan import Scan
+from portkit.workspace.finding import Applicability, Finding, Place, Status, no_files
 
 _VARIANT = (
     "This names the variant {variant}, which portkit does not write. No build would compile."
@@ -38,11 +27,7 @@ _UNTIL = "Until then an arm answers with an error."
 
 
 def apply_checks(scan: Scan) -> Scan:
-    """Return a scan in which everything that is to be written passes all checks.
-
-    Args:
-        scan: a scan by all rules, with what people have excluded.
-    """
+    """Return a scan in which everything that is to be written passes all checks."""
     ported = scan.ported.with_findings(scan.findings)
     refused: dict[int, Finding] = {}
     reasons: dict[int, str] = {}
@@ -56,18 +41,14 @@ def apply_checks(scan: Scan) -> Scan:
     by_place: dict[Place, str] = {}
     if refused:
         rest = add_error_arms(scan, chosen, "it is for you to write", foreign=True)
-        by_place = {
-            locate_partial_port(finding): reasons[number] for number, finding in refused.items()
-        }
-        answered = tuple(
-            _answered(f, by_place.pop(locate_partial_port(f), "")) for f in rest.findings
-        )
+        by_place = {finding.place: reasons[number] for number, finding in refused.items()}
+        answered = tuple(_answered(f, by_place.pop(f.place, "")) for f in rest.findings)
         ported = ported.with_findings(answered)
-        places = {*map(locate_partial_port, refused.values())}
+        places = {finding.place for finding in refused.values()}
         while again := _find_refused(scan, ported):
             for finding, reason in again:  # its variant may be what is missing
-                by_place[locate_partial_port(finding)] = reason
-                if locate_partial_port(finding) not in places:
+                by_place[finding.place] = reason
+                if finding.place not in places:
                     refused[id(finding)], reasons[id(finding)] = finding, reason
             ported = ported.without(finding for finding, _ in again)
     doubted = _apply_doubts(ported)
@@ -80,7 +61,7 @@ def apply_checks(scan: Scan) -> Scan:
     manual = [
         _make_manual(moved[number], reasons[number])
         for number, finding in refused.items()
-        if locate_partial_port(finding) in by_place
+        if finding.place in by_place
     ]
     return replace(scan, findings=tuple(sorted((*doubted, *manual), key=sort_key)))
 
@@ -146,7 +127,7 @@ def _weaken(applicability: Applicability) -> Applicability:
 
 def _move_to_match(scan: Scan, finding: Finding) -> Finding:
     """Return the finding of an arm that its match needs, from the match on, as rustc reports it."""
-    if not finding.instead:
+    if not finding.fallback_edits:
         return finding
     root = scan.job.workspace.sources[finding.path].tree_around([finding.span.start]).root_node
     node = root.descendant_for_byte_range(finding.span.start, finding.span.start)

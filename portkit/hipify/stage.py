@@ -24,8 +24,8 @@ from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace import exclusion_comments
 from portkit.workspace.finding import Applicability
+from portkit.workspace.path_checks import find_link
 from portkit.workspace.regular_files import read_regular, replace_file
-from portkit.workspace.symlinks import find_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.context.port_job import PortJob
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+    from portkit.profiles.profile import CudaOnlyCrate
 
 _FOREIGN: Final = re.compile(r"\bextern\b")
 _UNIT: Final = re.compile(r'"([^"\s]*\.cu)"')

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from portkit.context.port_job import PortJob
     from portkit.hipify.kernel_profile import KernelProfile
     from portkit.hipify.translator import Translation
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+    from portkit.profiles.profile import CudaOnlyCrate
 
 _RUNTIME: Final = "hip_runtime.cpp"
 _CALLED: Final = re.compile(r"\b(hip[A-Z]\w*[a-z])\s*\(")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+from portkit.profiles.profile import CudaOnlyCrate
 from portkit.syntax.features import is_feature_spelling
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.word_search import build_word_finder

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from portkit.context.port_job import Gating
 from portkit.port.manifest_targets import find_target
 from portkit.syntax.cfg import parse_cfg, parse_conditions
+from portkit.syntax.items import find_public_names
 from portkit.syntax.module_files import find_declarations, find_module_files, read_path
-from portkit.syntax.public_names import find_public_names
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value
 

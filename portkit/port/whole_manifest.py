@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from portkit.context.port_job import PortJob
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+    from portkit.profiles.profile import CudaOnlyCrate
     from portkit.workspace.cargo_workspace import Crate
 
 _TABLES: Final = ("dependencies", "dev-dependencies", "build-dependencies")

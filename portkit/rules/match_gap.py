@@ -51,7 +51,8 @@ def check(job: PortJob, gap: MatchGap) -> Finding:
         status=Status.PORTED if stands else Status.TODO,
         message=message,
         edits=() if stands else (Edit(gap.at, gap.at, gap.arms),),
-        instead=() if stands else (Edit(gap.at, gap.at, gap.errors),),
+        types=gap.enums,
+        fallback_edits=() if stands else (Edit(gap.at, gap.at, gap.errors),),
     )
 
 

@@ -6,16 +6,14 @@ here has no expansion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import ATTACHED, COMMENTS, SourceFile, field_text, node_text
 from portkit.syntax.token_items import find_item_end
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tree_sitter import Node
 
 _EXPRESSIONS: Final = frozenset({"expr", "expr_2021"})
 _TYPES: Final = frozenset({"path", "ty"})
@@ -27,38 +25,26 @@ _ENDS_OF: Final[Mapping[str, frozenset[str]]] = {
     "pat_param": frozenset({*_ENDS, "if", "in"}),
     "stmt": frozenset({",", ";", "=>"}),
 }
-_MOST: Final = 1_000
-"""The longest list of arguments that is matched, in tokens."""
+_MOST: Final = 1_000  # The longest list of arguments that is matched, in tokens.
 
 Bindings = dict[str, "str | list[Bindings]"]
 """The text of each parameter. One in a repetition has the bindings of each time."""
 
 
 class Repeated(Value, frozen=True):
-    """The tokens of a call that a repetition of its rule matches at one time.
-
-    Attributes:
-        start: the first byte.
-        end: the byte behind the last one.
-        separator: the token that the rule requires before the next time; empty without one.
-    """
+    """The tokens of a call that a repetition of its rule matches at one time."""
 
     start: int
     end: int
-    separator: str
+    separator: str  # The token that the rule requires before the next time; empty without one.
 
 
 class _Match(Value, frozen=True):
-    """A rule that matches a call.
-
-    Attributes:
-        right: the tree that the rule writes.
-        bindings: the text of each parameter.
-        repeated: the tokens of each repetition, and of nested ones before the outer one.
-    """
+    """A rule that matches a call."""
 
     right: Node
     bindings: Bindings
+    # The tokens of each repetition, and of nested ones before the outer one.
     repeated: tuple[Repeated, ...]
 
 
@@ -71,12 +57,7 @@ class _UnknownError(Exception):
 
 
 def expand_macro(definition: Node, call: Node) -> str | None:
-    """Return the text that a call of a macro writes; None if that is not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Return the text that a call of a macro writes; None if that is not certain."""
     try:
         match = _find_match(definition, call)
         return _write(match.right, match.bindings)[1:-1] if match is not None else None
@@ -85,12 +66,7 @@ def expand_macro(definition: Node, call: Node) -> str | None:
 
 
 def matches_macro(definition: Node, call: Node) -> bool | None:
-    """Tell whether a rule of a macro matches a call; None if that is not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Tell whether a rule of a macro matches a call; None if that is not certain."""
     try:
         return _find_match(definition, call) is not None
     except _UnknownError:
@@ -98,12 +74,7 @@ def matches_macro(definition: Node, call: Node) -> bool | None:
 
 
 def find_repeated(definition: Node, call: Node) -> tuple[Repeated, ...]:
-    """Return the tokens of a call that repetitions of its rule match; none if not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Return the tokens of a call that repetitions of its rule match; none if not certain."""
     try:
         match = _find_match(definition, call)
     except _UnknownError:
@@ -141,7 +112,7 @@ def _inside(tree: Node) -> list[Node]:
 def _match(
     pattern: Sequence[Node], given: Sequence[Node], at: int, repeated: list[Repeated]
 ) -> tuple[Bindings, int]:
-    """Match a pattern with the tokens from one on; return where the match ends."""
+    """Match a pattern with the tokens from an index on; return the end of the match."""
     found: Bindings = {}
     for part in pattern:
         if part.type == "token_binding_pattern":
@@ -198,7 +169,7 @@ def _match_times(
 
 
 def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
-    """Return where a fragment ends that begins at a token."""
+    """Return the end of the fragment that begins at a token."""
     if kind == "vis":
         shown = at < len(given) and node_text(given[at]) == "pub"
         inside = shown and at + 1 < len(given) and given[at + 1].type == "token_tree"
@@ -239,7 +210,7 @@ def _is_item(tokens: Sequence[Node]) -> bool:
 
 
 def _find_separator(kind: str, given: Sequence[Node], at: int) -> int:
-    """Return where an expression, a pattern or a type ends that begins at a token."""
+    """Return the end of the expression, pattern or type that begins at a token."""
     start, depth = at, 0
     ends = _ENDS_OF.get(kind, _ENDS)
     while at < len(given) and (depth or node_text(given[at]) not in ends):
@@ -268,7 +239,7 @@ def _text(tokens: Sequence[Node], kind: str) -> str:
 
 
 def _parts(repetition: Node) -> tuple[list[Node], str, str]:
-    """Return what is repeated, the separator and the operator."""
+    """Return the repeated nodes, the separator and the operator."""
     children = repetition.children
     close = max(number for number, child in enumerate(children) if node_text(child) == ")")
     whole = node_text(repetition)

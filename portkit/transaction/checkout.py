@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from portkit.errors import HistoryError, ToolError
 from portkit.syntax.value import Value
 from portkit.workspace.git import check_idle
-from portkit.workspace.git_identity import read_identity
 from portkit.workspace.git_repository import Repository, find_repository
-from portkit.workspace.git_runner import query_config, run_git
+from portkit.workspace.git_runner import query_config, read_identity, run_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.codebases.registry import find_announced, find_shipped
-from portkit.engine.partial_manifests import check_manifests
-from portkit.engine.partial_ports import check_variants
+from portkit.engine.partial_ports import check_manifests, check_variants
 from portkit.engine.plan import build_plan
 from portkit.engine.session import check_portable, scan_tree
 from portkit.profiles.settings import NAME, parse_settings, read_settings

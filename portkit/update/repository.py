@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from portkit.errors import HistoryError, ToolError
 from portkit.syntax.value import Value
 from portkit.workspace.generated_ports import AUTHOR
-from portkit.workspace.git_identity import read_committer, read_identity
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_runner import read_committer, read_identity, run_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.engine.exclusions import is_excluded
 from portkit.engine.parity import find_missing_counterparts
 from portkit.verify.step_runner import Step, fail_step, pass_step
 
@@ -33,7 +32,7 @@ def _is_excluded(scan: Scan, name: MissingCounterpart) -> bool:
     """Whether a person has decided that a name has no counterpart."""
     source = scan.job.workspace.sources[name.path]
     return any(
-        is_excluded(f)
+        f.excluded
         and source.position(f.span.start)[0] <= name.end
         and name.line <= source.position(f.span.end)[0]
         for f in scan.findings

@@ -18,17 +18,15 @@ from msgspec.structs import replace
 
 from portkit.engine.exclusions import make_unchanged
 from portkit.engine.partial_ports import (
-    Place,
     add_error_arms,
     find_missing_variants,
-    locate_partial_port,
 )
 from portkit.errors import BrokenBuildError, VerificationError
 from portkit.rules import feature
 from portkit.verify.blame import align_authors, attribute_edited_lines
 from portkit.verify.scratch_tree import ScratchTree
 from portkit.verify.type_check import check, list_complaints
-from portkit.workspace.finding import Status
+from portkit.workspace.finding import Place, Status
 from portkit.workspace.process import end_on_signals
 
 if TYPE_CHECKING:
@@ -139,7 +137,7 @@ def _plan_without(
     """
     left = _drop_findings(whole, taken)
     for finding in find_missing_variants(left, _drop_findings(chosen, taken)):
-        taken[locate_partial_port(finding)] = _VARIANT
+        taken[finding.place] = _VARIANT
     left = _drop_findings(whole, taken)
     ported = add_error_arms(left, _drop_findings(chosen, taken))
     return TypeCheckedPort(left, ported, planned(ported), taken)
@@ -147,7 +145,7 @@ def _plan_without(
 
 def _drop_findings(scan: Scan, taken: Mapping[Place, str]) -> Scan:
     def kept(finding: Finding) -> Finding:
-        reason = taken.get(locate_partial_port(finding))
+        reason = taken.get(finding.place)
         if reason is None:
             return finding
         return replace(make_unchanged(finding, reason, _DETAIL), reason=reason)
@@ -211,7 +209,7 @@ class _Writers:
         if (writer := self._files.get(path)) is not None:
             return [writer] * (after.count(b"\n") + 1)
         todo = [f for f in self.scan.findings if f.path == path and f.status is Status.TODO]
-        edits = [(edit, locate_partial_port(finding)) for finding in todo for edit in finding.edits]
+        edits = [(edit, finding.place) for finding in todo for edit in finding.edits]
         return align_authors(
             attribute_edited_lines(self.scan.job.workspace.sources[path].data, edits), after
         )
@@ -219,9 +217,7 @@ class _Writers:
     @cached_property
     def _files(self) -> Mapping[str, Place]:
         todo = (f for f in self.scan.findings if f.status is Status.TODO)
-        return {
-            file.path: locate_partial_port(finding) for finding in todo for file in finding.files()
-        }
+        return {file.path: finding.place for finding in todo for file in finding.files()}
 
 
 def _explain_failures(
@@ -232,11 +228,7 @@ def _explain_failures(
     Those that the first line of an error leads to, if there are any; else those in all that errors
     are about; else those that they say more by, such as the variant that a ``match`` lacks.
     """
-    open_ = {
-        locate_partial_port(f)
-        for f in writers.scan.findings
-        if f.status is Status.TODO and not f.excluded
-    }
+    open_ = {f.place for f in writers.scan.findings if f.status is Status.TODO and not f.excluded}
     for nearness in (_choose_first, _describe_diagnostic, _find_more):
         found: dict[Place, str] = {}
         for error, named in errors.items():

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from gating_support import differing
 from harness import Case, Run, lines, said
 from msgspec.structs import replace
-from tree_support import workspace_of
+from tree_support import find_conflicts, workspace_of
 
-from portkit.engine.plan import find_conflicts
 from portkit.rules import list_rules
 from portkit.workspace.finding import Status, no_files
 
