@@ -62,13 +62,7 @@ class Command(Value, frozen=True):
 def make_command(
     *examples: str, name: str = "", kind: type[TyperCommand] = TyperCommand
 ) -> Callable[[Callable[P, int | None]], Command]:
-    """Return a decorator that makes a command of a function that returns an exit code.
-
-    Args:
-        examples: command lines that the help shows.
-        name: as the user types it; the function's by default.
-        kind: makes the help.
-    """
+    """Return a decorator that makes a command of a function that returns an exit code."""
 
     def decorate(run: Callable[P, int | None]) -> Command:
         @functools.wraps(run)

@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_consent(root: Path, *, given: bool) -> None:
-    """See that what a tree brings may be run, and say why it may; ask where somebody can answer.
-
-    Args:
-        root: the tree's root, absolute.
-        given: whether the user has passed ``--trust``.
-
-    Raises:
-        UntrustedTreeError: it may not be.
-        ToolError: git is missing.
-    """
+    """See that what a tree brings may be run, and say why it may; ask where somebody can answer."""
     from portkit.workspace.trust import ConfirmedBy, require_trust, save_confirmation
 
     try:

@@ -128,11 +128,7 @@ def _is_cargo(words: Sequence[str]) -> bool:
 
 
 def _set_runner(command: Sequence[str]) -> dict[str, str]:
-    """Return the variable that makes cargo start each program by a command.
-
-    Raises:
-        ToolError: cargo cannot be given that command.
-    """
+    """Return the variable that makes cargo start each program by a command."""
     from portkit.errors import ToolError
     from portkit.workspace.programs import query_program
 
@@ -150,12 +146,7 @@ def _set_runner(command: Sequence[str]) -> dict[str, str]:
 
 
 def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command and return its status as a shell has it; a signal to us ends it too.
-
-    Raises:
-        ToolError: there is no such program.
-        SystemExit: a signal has ended us.
-    """
+    """Run a command and return its status as a shell has it; a signal to us ends it too."""
     from portkit.errors import ToolError
     from portkit.workspace.process import end_on_signals
 

@@ -43,14 +43,7 @@ FILES: Final = 2
 
 
 class InteractiveSession:
-    """One run through the places.
-
-    Args:
-        ask: prints a question and returns the answer; empty at the end of the input.
-        show: prints a line.
-        edit: lets a person change a text, which is told its file's name; none where they gave up.
-        terminal: where the places are read.
-    """
+    """One run through the places."""
 
     def __init__(
         self,
@@ -199,15 +192,8 @@ def _merge_edits(scan: Scan, finding: Finding) -> Edit | None:
 def edit_text(text: str, name: str) -> str | None:
     """Let a person change a text in their editor: ``VISUAL``, ``EDITOR`` or vi.
 
-    Args:
-        text: what they begin with.
-        name: what the file is called, for the editor's highlighting.
-
     Returns:
         The changed text, or none where the editor failed or nothing was changed.
-
-    Raises:
-        ToolError: there is no such editor.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="portkit-") as folder:

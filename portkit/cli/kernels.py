@@ -141,12 +141,7 @@ def hipify(
 
 
 def _load_kernel_facts(profile: str) -> KernelProfile:
-    """Return what is known of the kernels of a codebase.
-
-    Raises:
-        ProfileError: there is no such codebase, or its profile is malformed.
-        KernelProfileError: it says nothing of kernels.
-    """
+    """Return what is known of the kernels of a codebase."""
     from portkit.cli.options import find_profile_directory
     from portkit.hipify.errors import KernelProfileError
     from portkit.hipify.kernel_profile import FILE, NO_PROFILE, load_profile

@@ -136,11 +136,7 @@ def format_options(gating: Gating | None, profile: str) -> str:
 
 
 def find_profile_directory(given: str) -> directory.Directory | None:
-    """Return the directory that ``--profile`` names; none where it is not given.
-
-    Raises:
-        ProfileError: there is none.
-    """
+    """Return the directory that ``--profile`` names; none where it is not given."""
     from portkit.codebases.registry import find_codebase
 
     return find_codebase(given) if given else None
@@ -156,9 +152,6 @@ def parse_codes(given: Iterable[str] | None) -> tuple[str, ...]:
     """Return the prefixes of codes in options such as ``PK3,PK501``.
 
     Whether there is one of the codebase's own patches, PH3nn, ``check_codes`` can say.
-
-    Raises:
-        BadParameter: no code begins so.
     """
     prefixes = tuple(word.upper() for word in split_words(given))
     check_codes((prefix for prefix in prefixes if not prefix.startswith("PH3")), None)
@@ -166,15 +159,7 @@ def parse_codes(given: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> None:
-    """Refuse prefixes of codes that there are none of.
-
-    Args:
-        prefixes: what codes begin with.
-        own: the codebase's directory, whose patches have codes too.
-
-    Raises:
-        BadParameter: no code begins so.
-    """
+    """Refuse prefixes of codes that there are none of."""
     from portkit.engine.rule_pages import list_all_pages
     from portkit.syntax.typed_toml import suggest_nearest
 
@@ -188,17 +173,7 @@ def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> Non
 
 
 def check_emulated(gpu: str, emulator: str, rocm: str, *, wanted: bool) -> None:
-    """Refuse the options of the emulator where it is not wanted, and a GPU that AMD does not have.
-
-    Args:
-        gpu: what ``--gpu`` says, if anything.
-        emulator: what ``--emulator`` says, if anything.
-        rocm: what ``--rocm`` says, if anything.
-        wanted: whether it is to be used.
-
-    Raises:
-        BadParameter: one of them is refused.
-    """
+    """Refuse emulator options without --device emulator, and an unknown GPU architecture."""
     from portkit.profiles.settings import ARCH
 
     if (gpu or emulator or rocm) and not wanted:

@@ -22,10 +22,6 @@ def print_text(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
         end: what follows it.
         verbatim: print it as it is where it goes to a program; what would act on a terminal is
             never printed there.
-
-    Raises:
-        BrokenPipeError: the reader went away.
-        DiskError: what the output is sent to cannot take it.
     """
     as_it_is = verbatim and not sys.stdout.isatty()
     print_bytes(_encode(text + end) if as_it_is else escape_bytes(text + end))
@@ -56,12 +52,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def write_report(text: str, output: Path | None) -> None:
-    """Write a report to a file, and say so, or print it without one.
-
-    Raises:
-        BrokenPipeError: the reader went away.
-        DiskError: it cannot be written.
-    """
+    """Write a report to a file, and say so, or print it without one."""
     if output is None:
         print_text(text, end="", verbatim=True)
         return
@@ -120,11 +111,7 @@ def plain_terminal() -> Terminal:
 
 
 def is_half_written(directory: Path) -> bool:
-    """Whether a killed run must be ended before a tree can be looked at; says so.
-
-    Raises:
-        PortkitError: as ``portkit.transaction.refusals.is_recovery_needed``.
-    """
+    """Whether a killed run must be ended before a tree can be looked at; says so."""
     from portkit.transaction.refusals import is_recovery_needed
 
     found = directory.is_dir() and is_recovery_needed(directory)

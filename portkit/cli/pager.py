@@ -36,14 +36,6 @@ def show_paged(text: str, *, wanted: bool = True) -> None:
     """Print text as it is, or through the pager where standard output is a terminal.
 
     Who leaves the pager early has seen enough: that is no error.
-
-    Args:
-        text: the text, with its own line endings.
-        wanted: whether a pager may be used at all.
-
-    Raises:
-        BrokenPipeError: the reader went away.
-        DiskError: what the output is sent to cannot take it.
     """
     command = _find_pager(os.environ) if wanted and sys.stdout.isatty() else ()
     if not (command and _run_pager(command, escape_bytes(text))):

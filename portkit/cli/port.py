@@ -99,11 +99,7 @@ def fetch(
 
 
 def _list_versions(name: str, *, offline: bool) -> None:
-    """Print the versions of a codebase, the newest first.
-
-    Raises:
-        PortkitError: there is no such codebase, or the registry cannot be asked.
-    """
+    """Print the versions of a codebase, the newest first."""
     from portkit.codebases.registry import find_codebase
     from portkit.fetch import list_published_versions
     from portkit.profiles.entries import parse_release
@@ -530,11 +526,7 @@ def apply(
 
 
 def _check_portable(found: Scan) -> None:
-    """Refuse a tree that can be scanned but not ported; say where nobody has tried its version.
-
-    Raises:
-        PortkitError: it cannot be ported.
-    """
+    """Refuse a tree that can be scanned but not ported; say where nobody has tried its version."""
     from portkit.engine.session import check_portable
     from portkit.profiles.tested_versions import warn_if_untested
 
@@ -548,9 +540,6 @@ def _check_declared(whole: Scan) -> None:
 
     What it was meant to leave out, or to decide, would be written as if nobody had said a word.
     Pages may speak of such comments.
-
-    Raises:
-        ConfigError: one does nothing; the message names each.
     """
     from portkit.errors import ConfigError
     from portkit.profiles.settings import NAME
@@ -581,11 +570,7 @@ def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
 
 
 def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Found:
-    """Return the places that ``--at`` names; none where it is not given.
-
-    Raises:
-        BadParameter: there are none in a line that it names.
-    """
+    """Return the places that ``--at`` names; none where it is not given."""
     if not at:
         return ()
     from portkit.cli.locations import find_named_sites
@@ -594,11 +579,7 @@ def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Fou
 
 
 def _choose_interactively(found: Scan) -> Scan:
-    """Return a scan with the places that the person at the terminal wants written.
-
-    Raises:
-        BadParameter: nobody can be asked.
-    """
+    """Return a scan with the places that the person at the terminal wants written."""
     from portkit.cli.interactive import InteractiveSession, edit_text
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -629,12 +610,7 @@ def _scan_tree(
     regenerate: bool = False,
     kernels: bool = False,
 ) -> tuple[Scan, Scan]:
-    """Return the scan of a tree, and the same with the chosen codes.
-
-    Raises:
-        BadParameter: there are no such codes.
-        PortkitError: there is no such profile, or the tree cannot be scanned.
-    """
+    """Return the scan of a tree, and the same with the chosen codes."""
     from portkit.engine.session import scan_tree, select_codes
 
     own = find_profile_directory(profile)

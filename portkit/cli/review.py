@@ -149,11 +149,7 @@ def review(
 
 
 def _is_confirmed() -> bool:
-    """Ask at a terminal whether an exclusion is to be written.
-
-    Raises:
-        BadParameter: nobody can be asked.
-    """
+    """Ask at a terminal whether an exclusion is to be written."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("--exclude asks before it writes: add --yes to answer in advance")
     print_notice("Exclude? [y]es  [n]o: ")
@@ -169,13 +165,7 @@ def _ask(desk: ReviewDesk, found: Scan) -> None:
 
 
 class ReviewSession:
-    """One run through the places.
-
-    Args:
-        ask: prints a question and returns the answer; empty at the end of the input.
-        show: prints a line.
-        terminal: where the places are read.
-    """
+    """One run through the places."""
 
     def __init__(
         self, ask: Callable[[str], str], show: Callable[[str], None], terminal: Terminal

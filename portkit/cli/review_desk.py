@@ -82,14 +82,7 @@ class Exclusion(Value, frozen=True):
 
 
 class ReviewDesk:
-    """What lies before a reviewer, and where the answers go: each is written at once.
-
-    Args:
-        directory: the root of the tree.
-        scan: what was found there.
-        places: what nobody has looked at.
-        profile: the codebase's directory, where the user names one.
-    """
+    """What lies before a reviewer, and where the answers go: each is written at once."""
 
     def __init__(
         self,
@@ -148,11 +141,7 @@ class ReviewDesk:
         return f"Every place has been looked at{rest}."
 
     def all_named(self, words: Iterable[str]) -> Sequence[PendingReview]:
-        """Return the findings that words name, each once, in the order of the list.
-
-        Raises:
-            BadParameter: a word names none.
-        """
+        """Return the findings that words name, each once, in the order of the list."""
         found = {place.site.id for word in words for place in self.named(word)}
         return [place for place in self.places if place.site.id in found]
 
@@ -162,11 +151,7 @@ class ReviewDesk:
         self.later += len(later)
 
     def named(self, word: str) -> Sequence[PendingReview]:
-        """Return the findings that a word names: by code, path, line, identity or number.
-
-        Raises:
-            BadParameter: there are none.
-        """
+        """Return the findings that a word names: by code, path, line, identity or number."""
         line = _LINE.fullmatch(word)
         if _IDENTITY.fullmatch(word):
             found = [p for p in self.places if p.site.id.lower() == word.lower()]
@@ -208,11 +193,7 @@ class ReviewDesk:
         return [p for p in self.places if _build_skip_key(p.site) == _build_skip_key(place.site)]
 
     def beside(self, place: PendingReview) -> Sequence[PendingReview]:
-        """Return what such a skip takes too of what nobody is asked about: what is mechanical.
-
-        Raises:
-            ConfigError: it takes what was accepted, and no skip takes an answer back.
-        """
+        """Return what such a skip takes too of what nobody is asked about: what is mechanical."""
         from portkit.profiles.exclusion_writer import check_accepts_nothing
         from portkit.workspace.finding import Status, identify_findings
 
@@ -227,11 +208,7 @@ class ReviewDesk:
         return [p for p in found if p.finding.status is not Status.NONE]
 
     def plan_exclusion(self, named: Sequence[PendingReview], reason: str) -> Exclusion:
-        """Return what an exclusion of findings will change; nothing is written yet.
-
-        Raises:
-            ConfigError: the file cannot take it.
-        """
+        """Return what an exclusion of findings will change; nothing is written yet."""
         from portkit.engine.exclusions import is_written
         from portkit.profiles.accepted_findings import read_own_file
         from portkit.profiles.exclusion_writer import append_exclusion, check_excludable

@@ -177,15 +177,7 @@ def _format_tree_options(
 def _render_lines(
     ready: MovableBranch, asked: UpdateRequest, outcome: UpdateOutcome, tree: str, git: str
 ) -> Iterator[str]:
-    """Yield the lines of the report.
-
-    Args:
-        ready: the repository.
-        asked: what was asked for.
-        outcome: what was done.
-        tree: what stands behind a command of portkit's.
-        git: how a command of git begins.
-    """
+    """Yield the lines of the report."""
     from portkit.report.model import count_noun
 
     port = f"The pure port of {outcome.title}"

@@ -285,11 +285,7 @@ def verify(
 
 
 def _write_html_report(page: Path, directory: Path, options: Options, summary: Summary) -> None:
-    """Write the report of the tree as it is, with how the run went.
-
-    Raises:
-        PortkitError: the tree cannot be scanned, or the report cannot be written.
-    """
+    """Write the report of the tree as it is, with how the run went."""
     import json
 
     from portkit.cli.output import write_report

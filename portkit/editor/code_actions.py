@@ -70,11 +70,7 @@ def requires_action(place: EditorSite) -> bool:
 
 
 def build_fix(tree: EditorWorkspace, place: EditorSite, documents: Documents) -> WorkspaceEdit:
-    """Return what writes one place, as ``portkit apply --at`` does, without rustfmt.
-
-    Raises:
-        PortkitError: the tree is none that can be ported, or the place cannot be written alone.
-    """
+    """Return what writes one place, as ``portkit apply --at`` does, without rustfmt."""
     scan = tree.scan
     assert scan is not None, "a place comes from a scan"
     check_portable(scan)
@@ -111,18 +107,7 @@ def _list_changes(tree: EditorWorkspace, chosen: Scan, documents: Documents) -> 
 def build_exclusion(
     tree: EditorWorkspace, place: EditorSite, before: bytes | None, documents: Documents
 ) -> tuple[WorkspaceEdit, Range]:
-    """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``.
-
-    Args:
-        tree: the tree.
-        place: the place.
-        before: ``portkit.toml`` as it is; none where there is no such file.
-        documents: what the client calls files.
-
-    Raises:
-        ConfigError: the file cannot take it, it cannot be excluded, or it would take back that
-            another was accepted.
-    """
+    """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``."""
     site = place.site
     check_excludable(site.code, site.id, site.message)
     taken = [
@@ -154,11 +139,6 @@ def find_cuda_counterpart(
 
     A file that was copied as a whole has its side in the file that it was copied from, an item in
     the item of that name. Anything else is part of the counterpart of a place.
-
-    Args:
-        tree: the tree.
-        path: the file.
-        offset: where in it.
     """
     scan = tree.scan
     if scan is None or path not in scan.job.workspace.sources:

@@ -75,12 +75,7 @@ class EditorSite(Value, frozen=True):
 
 
 def find_sites(scan: Scan, positions: Mapping[str, Positions]) -> Iterator[EditorSite]:
-    """Yield the places of a scan.
-
-    Args:
-        scan: the scan.
-        positions: those of each file that was looked at.
-    """
+    """Yield the places of a scan."""
     sources = scan.job.workspace.sources
     for identity, finding in identify_findings(scan.findings):
         path = finding.path

@@ -27,12 +27,7 @@ START: Final = Range(Position(0, 0), Position(0, 0))
 
 
 class Positions:
-    """The positions of one file.
-
-    Args:
-        data: the file.
-        encoding: the unit of characters, as negotiated.
-    """
+    """The positions of one file."""
 
     def __init__(self, data: bytes, encoding: str) -> None:
         self._data = data
@@ -55,12 +50,7 @@ class Positions:
         return self._starts[position.line] + len(passed.encode())
 
     def range(self, span: Span, *, first_line: bool = False) -> Range:
-        """Return the range of a span; ``START`` where the file does not hold it.
-
-        Args:
-            span: the span.
-            first_line: end it with its first line.
-        """
+        """Return the range of a span; ``START`` where the file does not hold it."""
         if not span.start < span.end <= len(self._data):
             return START
         start, end = self.position(span.start), self.position(span.end)

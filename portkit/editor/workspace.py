@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class EditorWorkspace:
-    """A workspace.
-
-    Args:
-        root: its root.
-        encoding: the unit of characters, as negotiated.
-    """
+    """A workspace."""
 
     def __init__(self, root: Path, encoding: str) -> None:
         self.root = root
@@ -40,15 +35,7 @@ class EditorWorkspace:
         return self._look.scan if self._look is not None else None
 
     def rescan(self, buffers: Mapping[str, bytes], *, whole: bool = False) -> None:
-        """Look at the tree, or at what has changed in an editor since.
-
-        Args:
-            buffers: what open documents hold, by their path from the root.
-            whole: look at everything, also at what has changed on the disk.
-
-        Raises:
-            PortkitError: the tree cannot be scanned; what was found before stays.
-        """
+        """Look at the tree, or at what has changed in an editor since."""
         found = self._look
         if found is None or whole:
             found = open_session(self.root, kernels=True, buffers=buffers)
@@ -67,11 +54,7 @@ class EditorWorkspace:
         return next((each for each in every if each.site.id == identity), None)
 
     def positions(self, path: str) -> Positions:
-        """Return the positions of a file that was looked at, as it was then.
-
-        Raises:
-            KeyError: it was not.
-        """
+        """Return the positions of a file that was looked at, as it was then."""
         assert self.scan is not None, "a tree is looked at before anything is asked of it"
         data = self.scan.job.workspace.sources[path].data
         known = self._positions.get(path)

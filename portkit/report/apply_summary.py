@@ -37,18 +37,7 @@ def render_apply_summary(
     options: str = "",
     type_check: str = "",
 ) -> str:
-    """Return the summary.
-
-    Args:
-        report: of the scan that the plan was made from, that is, of the tree before.
-        plan: what was written, or would be.
-        terminal: where it is read.
-        held: how far git held the tree before the plan was carried out; None where it was not.
-        left: how many places a person did not want written.
-        taken: the places that were taken back, since the tree would not type-check with them.
-        options: what ``portkit apply`` is to be told again, with a blank before.
-        type_check: a sentence that says whether the result was type-checked.
-    """
+    """Return the summary."""
     following = _render_next_steps(report, options, held)
     written = held is not None
     lines = [*_render_lines(report, plan, terminal, following, written=written, left=left)]

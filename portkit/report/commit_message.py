@@ -21,12 +21,7 @@ _SHOWN: Final = 5
 
 
 def render_messages(report: Report, parts: Sequence[Part]) -> Iterator[str]:
-    """Yield the message of each part.
-
-    Args:
-        report: of the scan that the parts were made from.
-        parts: all of them, in their order.
-    """
+    """Yield the message of each part."""
     for number, part in enumerate(parts, 1):
         lines = _render_lines(report, part, f"{number}/{len(parts)}")
         yield "\n".join(line.rstrip() for line in lines) + "\n"

@@ -49,11 +49,6 @@ def render_exclusions(
 
     An entry is about all places of a code in a file; where others of them are written, a comment
     above each place leaves out that one alone.
-
-    Args:
-        taken: the places.
-        sites: all places.
-        moved: the places, as they stand now.
     """
     kept = {site.id for site in taken}
     wide = {(s.code, s.path) for s in sites if s.status is Status.TODO and s.id not in kept}

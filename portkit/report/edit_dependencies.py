@@ -77,14 +77,7 @@ class WrittenFinding(Value, frozen=True):
 def find_dependencies(
     written: Sequence[WrittenFinding], known: Set[str], variant: str, packages: Mapping[str, str]
 ) -> list[set[int]]:
-    """Return for each of several findings which others it needs, by their numbers.
-
-    Args:
-        written: what they write.
-        known: every word of the tree before the port.
-        variant: what variants of the written vendor are called, such as ``Rocm``.
-        packages: the directory of each package of the tree, by its name.
-    """
+    """Return for each of several findings which others it needs, by their numbers."""
     names = _Names(written, known, variant)
     found = [set(chain(names.asked(n), names.modules(n))) for n in range(len(written))]
     for one, other in chain(_link_crates(written), _link_manifests(written, packages)):
@@ -97,13 +90,7 @@ def find_dependencies(
 def assign_phases(
     written: Sequence[WrittenFinding], needed: Sequence[Set[int]], own: Sequence[int]
 ) -> list[int]:
-    """Return the phase that each finding is written in: with the first that needs it.
-
-    Args:
-        written: what they write.
-        needed: which others each of them needs.
-        own: the number of the phase that each belongs to.
-    """
+    """Return the phase that each finding is written in: with the first that needs it."""
     found = list(own)
     for number, w in enumerate(written):
         if (

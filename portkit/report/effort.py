@@ -48,11 +48,7 @@ def format_minutes(minutes: int) -> str:
 
 
 def describe_assumption(*, by_hand: bool = True) -> str:
-    """Return what the estimates assume, as a sentence.
-
-    Args:
-        by_hand: whether what portkit writes is among what is estimated.
-    """
+    """Return what the estimates assume, as a sentence."""
     mechanical = f", {BY_HAND} minutes for a mechanical place if it were done by hand"
     return (
         f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"

@@ -27,13 +27,7 @@ def find_by_identity(scan: Scan, identity: str) -> list[tuple[ReportedSite, Find
 
 
 def find_at_line(scan: Scan, path: str, line: int) -> list[tuple[ReportedSite, Finding]]:
-    """Return the places that a line is part of.
-
-    Args:
-        scan: the scan.
-        path: the file, relative to the root.
-        line: the line, from 1.
-    """
+    """Return the places that a line is part of."""
     return [
         each
         for each in _list_sites(scan)

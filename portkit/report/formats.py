@@ -43,18 +43,7 @@ def render_report(
     verified: Mapping[str, Any] | None = None,
     link: str = "",
 ) -> str:
-    """Return a report in a form, with a newline at its end.
-
-    Args:
-        form: the form.
-        report: what to write.
-        scan: what the report was made from; HTML shows its text.
-        terminal: where a table is read.
-        everything: a table lists the places that are mechanical or kept as well.
-        source: whether lines of the tree's own text are part of it.
-        verified: the document of ``portkit verify``, which HTML shows beside it.
-        link: the address of a place, with ``{path}`` and ``{line}`` in it, which HTML leads to.
-    """
+    """Return a report in a form, with a newline at its end."""
     if form is ReportFormat.TABLE:
         from portkit.report.scan_table import render_table
 

@@ -50,13 +50,7 @@ _NAMED: Final = 3
 
 
 def render_hipify_table(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
-    """Return the table.
-
-    Args:
-        report: what one run did.
-        out: the folder that it wrote to, if any.
-        terminal: where it is read.
-    """
+    """Return the table."""
     return "\n".join(_render_lines(report, out, terminal)) + "\n"
 
 

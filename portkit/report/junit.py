@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 
 def render_junit(report: Report, *, source: bool = True) -> str:
-    """Return the document, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the document, with a newline at its end."""
     suites = ElementTree.Element("testsuites", name=escape_xml(f"portkit scan of {report.title}"))
     for path, sites in report.group_by_crate().items():
         suite = ElementTree.SubElement(suites, "testsuite", name=escape_xml(path))

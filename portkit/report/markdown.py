@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 
 def render_markdown(report: Report, *, source: bool = True) -> str:
-    """Return the report, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the report, with a newline at its end."""
     return "\n".join(_render_lines(report, source=source)) + "\n"
 
 
@@ -115,12 +110,7 @@ def render_reasons(kept: Iterable[ReportedSite]) -> Iterator[str]:
 
 
 def render_sites(sites: Iterable[ReportedSite], shown: int | None = None) -> Iterator[str]:
-    """Yield places in a list, those of one rule and one reason together.
-
-    Args:
-        sites: the places.
-        shown: how many places of one reason are named; all by default.
-    """
+    """Yield places in a list, those of one rule and one reason together."""
     grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)

@@ -211,15 +211,7 @@ class Report(Value, frozen=True):
 def make_report(
     scan: Scan, root: str, *, partial: bool = False, obstacle: str = "", asked: str = ""
 ) -> Report:
-    """Make the report of a scan.
-
-    Args:
-        scan: the scan.
-        root: the workspace as the user named it, with ``/``.
-        partial: whether only chosen findings are part of it.
-        obstacle: why ``portkit apply`` would refuse the tree.
-        asked: how the tree was to be looked at, in options as they are typed.
-    """
+    """Make the report of a scan."""
     job = scan.job
     sources = job.workspace.sources
     unseen = count_unseen_kernels(scan)
@@ -300,12 +292,7 @@ def count_other_reviews(report: Report) -> tuple[int, int]:
 
 
 def describe_writes(report: Report, *, others: bool = True) -> str:
-    """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``.
-
-    Args:
-        report: the report.
-        others: whether it says what the places for review are that it does not write.
-    """
+    """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``."""
     if report.obstacle:
         return "cannot write them"
     todo = [site for site in report.sites if site.status is Status.TODO]

@@ -53,14 +53,7 @@ class PhasesFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def load_phases(directory: Directory | None) -> tuple[Phase, ...]:
-    """Return the phases of a codebase, in the order of the work.
-
-    Args:
-        directory: the codebase's, if it has one.
-
-    Raises:
-        ProfileError: the file that holds them is malformed.
-    """
+    """Return the phases of a codebase, in the order of the work."""
     own = directory if directory is not None and directory.has(FILE) else _SHARED
     return own.typed(FILE, PhasesFile).phase
 

@@ -27,12 +27,7 @@ _ERASE: Final = "\r\x1b[K"
 
 @contextmanager
 def show_waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Say what is being done while it is done.
-
-    Args:
-        what: such as ``Looking at the tree``.
-        stream: the terminal; standard error by default. Nothing is said where it is none.
-    """
+    """Say what is being done while it is done."""
     out = stream or sys.stderr
     if not _is_shown(out):
         yield

@@ -80,10 +80,6 @@ def find_api_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) ->
 
     Of what the port adds as whole files only macros are told, which are named without a module: its
     modules and crates are names of files that stood before.
-
-    Args:
-        before: the texts of files, by path.
-        after: those of the ported tree.
     """
     new: dict[str, list[_Name]] = {kind: [] for kind in (*_KINDS.values(), _BROUGHT, _VARIANTS)}
     manifests = [path for path in after if path.rpartition("/")[2] == "Cargo.toml"]
@@ -124,13 +120,7 @@ def _find_new_names(path: str, before: bytes | None, after: bytes) -> Iterator[_
 def _find_public_names(
     container: Node, outer: str = "", *, is_open: bool = False
 ) -> Iterator[_Name]:
-    """Yield the public names among the items of a file or of an item, in order.
-
-    Args:
-        container: what holds the items.
-        outer: what it is called.
-        is_open: whether all of them are public, as in a trait.
-    """
+    """Yield the public names among the items of a file or of an item, in order."""
     for node, attributes in group_attributes(container):
         said = [re.sub(r"\s", "", node_text(each)) for each in attributes]
         body = node.child_by_field_name("body")

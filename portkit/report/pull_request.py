@@ -67,12 +67,7 @@ class PullRequestFacts(Value, frozen=True):
 
 
 def render_pull_request(report: Report, facts: PullRequestFacts) -> str:
-    """Return the text, with a newline at its end, and no longer than GitHub takes.
-
-    Args:
-        report: of the ported tree.
-        facts: what is said beside it.
-    """
+    """Return the text, with a newline at its end, and no longer than GitHub takes."""
     text = ""
     for shown in _SHOWN:
         text = "\n".join(_render_lines(report, facts, shown)) + "\n"

@@ -50,12 +50,7 @@ class CargoProgress:
         self.count, self.shown = 0, time.monotonic()
 
     def told(self, text: str, *, each: bool) -> str:
-        """Return what to show of a line; nothing of it where one like it was shown just now.
-
-        Args:
-            text: the line.
-            each: whether there is room for every line.
-        """
+        """Return what to show of a line; nothing of it where one like it was shown just now."""
         match = _CRATE.match(text)
         if match is None:
             if text.startswith("$ "):  # another command begins
@@ -117,19 +112,7 @@ class StatusLine:
 
 
 class RunReporter:
-    """Tells a person, and a program that reads the document, how a run goes.
-
-    Args:
-        root: the workspace as the user named it, with ``/``.
-        options: what the user asks for.
-        show: prints a text where the report goes; it may raise a ``DiskError``.
-        screen: the terminal behind it.
-        errors: the stream for all else.
-        error_screen: the terminal behind that.
-        live: whether a line there may be redrawn.
-        document: the file for the document, ``-`` for where the report would go; empty for none.
-        junit: the file for the JUnit document; empty for none.
-    """
+    """Tells a person, and a program that reads the document, how a run goes."""
 
     def __init__(
         self,
@@ -189,11 +172,7 @@ class RunReporter:
         self._print(render_step(result, self.screen))
 
     def sum_up(self, summary: Summary) -> int:
-        """Show the summary, write the documents, and return the exit code.
-
-        Args:
-            summary: how the run went.
-        """
+        """Show the summary, write the documents, and return the exit code."""
         if summary.title:
             self._print(["", *render_summary(summary, self.screen)])
         if self.apart:

@@ -37,12 +37,7 @@ LEVELS: Final[Mapping[State, str]] = {
 
 
 def render_sarif(report: Report, *, source: bool = True) -> str:
-    """Return the log, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the log, with a newline at its end."""
     sites = [site for site in report.sites if site.state in LEVELS]
     known = {page.code: page for page in list_all_pages(report.directory)}
     codes = sorted({site.code for site in sites})

@@ -19,22 +19,12 @@ _FIELDS: Final = tuple(
 
 
 def render_scan_json(report: Report, *, source: bool = True) -> str:
-    """Return the document as text, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the document as text, with a newline at its end."""
     return json.dumps(build_document(report, source=source), indent=1, ensure_ascii=False) + "\n"
 
 
 def build_document(report: Report, *, source: bool = True) -> dict[str, Any]:
-    """Return the document.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the document."""
     return {
         "schema": SCHEMA,
         "root": report.root,

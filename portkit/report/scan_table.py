@@ -30,14 +30,7 @@ _HEADER: Final = ("Rule", "Construct", *(state.word for state in State))
 def render_table(
     report: Report, terminal: Terminal, *, everything: bool = False, source: bool = True
 ) -> str:
-    """Return the table.
-
-    Args:
-        report: what to show.
-        terminal: where it is read.
-        everything: list the places that are mechanical or kept as well.
-        source: show the lines that hold unaccounted mentions.
-    """
+    """Return the table."""
     lines = [terminal.bold(line) for line in wrap_text(_render_headline(report), terminal.width)]
     for line in render_summary(report):
         lines += wrap_text(line, terminal.width, "  ")

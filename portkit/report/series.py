@@ -71,16 +71,7 @@ class Series(Value, frozen=True):
 
 
 def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
-    """Return a port in parts.
-
-    Args:
-        whole: the scan of the tree, with all that is to be written.
-        rustfmt: whether to format what is written.
-
-    Raises:
-        PlanError: a part could not be written alone; a defect of portkit or of a profile.
-        ToolError: rustfmt is missing.
-    """
+    """Return a port in parts."""
     whole = replace(whole, findings=tuple(map(_cache_files, whole.findings)))
     order = (*load_phases(whole.job.codebase.directory), None)
     sites = [

@@ -74,14 +74,7 @@ def build_snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
 def build_site_snippets(
     job: PortJob, finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> tuple[Hunk, ...]:
-    """Return what there is to show of one place: what a copy has there, else as ``hunks`` does.
-
-    Args:
-        job: the job that the finding comes from.
-        finding: what was found there.
-        source: the file as it is; none for one that the port adds.
-        longest: how many lines of one file are shown.
-    """
+    """Return what there is to show of one place: what a copy has there, else as ``hunks`` does."""
     if source is not None:
         elsewhere = (
             *_show_repairs(job, finding, source, longest),
@@ -133,13 +126,7 @@ def _show_repairs(
 def build_hunks(
     finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> Iterator[Hunk]:
-    """Yield what there is to show of one place.
-
-    Args:
-        finding: what was found there.
-        source: the file as it is; none for one that the port adds.
-        longest: how many lines of one file are shown.
-    """
+    """Yield what there is to show of one place."""
     if finding.status is Status.TODO:
         copied, *added = finding.files() or (None,)
         if copied is not None:

@@ -41,11 +41,7 @@ _DIAGNOSTIC: Final = ("level", "code", "message", "path", "line", "site", "rule"
 
 
 def read_scan(file: Path) -> Entry:
-    """Return the document of a scan.
-
-    Raises:
-        DocumentError: the file is missing, or holds no such document.
-    """
+    """Return the document of a scan."""
     command = "portkit scan --format json"
     data = _read(file, command)
     if not _check_each(data.get("sites"), _SITE):
@@ -54,11 +50,7 @@ def read_scan(file: Path) -> Entry:
 
 
 def read_verification(file: Path) -> Entry:
-    """Return the document of a verification.
-
-    Raises:
-        DocumentError: the file is missing, or holds no such document.
-    """
+    """Return the document of a verification."""
     command = "portkit verify --json"
     data = _read(file, command)
     steps = data.get("steps")

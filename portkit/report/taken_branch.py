@@ -34,13 +34,7 @@ class TakenBranch(Value, frozen=True):
 def find_taken_branch(
     job: PortJob, finding: Finding, source: SourceFile | None
 ) -> TakenBranch | None:
-    """Return the branch that the vendor takes at a place; none where no ``if`` asks there.
-
-    Args:
-        job: the job.
-        finding: what was found there.
-        source: its file.
-    """
+    """Return the branch that the vendor takes at a place; none where no ``if`` asks there."""
     if source is None or not source.path.endswith(".rs"):
         return None
     start, end = finding.span.start, finding.span.end

@@ -91,10 +91,6 @@ def escape_controls(text: str, *, styled: bool = False) -> str:
     r"""Return a text in which a reader sees what would otherwise act on the terminal.
 
     A name or a line of somebody's tree may hold an escape sequence; it is shown as ``\x1b``.
-
-    Args:
-        text: what is to be shown; its tabs and line ends stay.
-        styled: whether the text is ours, with styles of ours in it that stay as well.
     """
     if styled and "\x1b" in text:
         pieces = zip(_STYLED.split(text), [*_STYLED.findall(text), ""], strict=True)
@@ -157,11 +153,6 @@ def align_locations(rows: Sequence[tuple[str, str]], *, width: int, indent: str)
 
     A place is never cut, since editors and terminals link it: what stands at one that leaves no
     room has a line of its own.
-
-    Args:
-        rows: a place, such as ``path:line``, and what stands there.
-        width: of the terminal, in columns.
-        indent: what each line begins with.
     """
     rows = [(escape_line(place), escape_line(what)) for place, what in rows]
     room = width - len(indent) - _LEAST
@@ -182,12 +173,6 @@ def align_columns(
 
     The columns before the numbers are set left; the last of them gives way where the line would
     not fit the width.
-
-    Args:
-        rows: cells without escape sequences; all rows have equally many.
-        width: of the terminal, in columns.
-        numbers: how many of the last columns hold numbers, which are set right.
-        indent: what each line begins with.
     """
     if not rows:
         return []

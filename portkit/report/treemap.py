@@ -33,12 +33,7 @@ class Box:
 
 
 def squarify(weights: Sequence[float], box: Box) -> list[Box]:
-    """Return a box for each weight, in their order; together they fill ``box``.
-
-    Args:
-        weights: all above 0, the largest first, which gives the best shapes.
-        box: what is filled.
-    """
+    """Return a box for each weight, in their order; together they fill ``box``."""
     return list(_build_rows(weights, box))
 
 

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def render_verify_junit(root: str, options: Options, summary: Summary) -> str:
-    """Return the document, with a newline at its end.
-
-    Args:
-        root: the workspace as the user named it, with ``/``.
-        options: what the user asked for.
-        summary: how the run went.
-    """
+    """Return the document, with a newline at its end."""
     shard = f" (shard {options.shard})" if options.shard.count > 1 else ""
     suites = ElementTree.Element("testsuites", name=escape_xml(f"portkit verify {root}{shard}"))
     for result in summary.results:

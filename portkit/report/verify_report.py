@@ -86,13 +86,7 @@ def format_duration(seconds: float) -> str:
 
 
 def render_verify_json(root: str, options: Options, summary: Summary) -> str:
-    """Return the document, with a newline at its end; ``verify.schema.json`` describes it.
-
-    Args:
-        root: the workspace as the user named it, with ``/``.
-        options: what the user asked for.
-        summary: how the run went.
-    """
+    """Return the document, with a newline at its end; ``verify.schema.json`` describes it."""
     document = {
         "schema": SCHEMA,
         "portkit": __version__,

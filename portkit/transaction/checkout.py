@@ -44,10 +44,6 @@ class Checkout(Value, frozen=True):
 def open_checkout(root: Path, *, moves: bool) -> Checkout:
     """Return where commits begin.
 
-    Args:
-        root: the workspace root.
-        moves: whether the branch is to have them.
-
     Raises:
         HistoryError: it takes none as it stands; the sentence says what to do.
         ToolError: git is missing or failed.

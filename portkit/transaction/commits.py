@@ -60,12 +60,6 @@ def commit_series(
 ) -> str:
     """Put commits on the branch that is checked out, and write the tree; return the last's hash.
 
-    Args:
-        ground: where they begin; the tree is clean.
-        commits: the first of them stands on what is checked out.
-        changes: all of them together.
-        by: the command, for the reflog.
-
     Raises:
         PortkitError: something failed; the branch, the tree and the index are as they were.
     """
@@ -90,11 +84,6 @@ def commit_series(
 
 def write_patches(ground: Checkout, commits: Sequence[Commit], folder: Path) -> tuple[Path, ...]:
     """Write commits as files for ``git am``, and nothing into the repository.
-
-    Args:
-        ground: where they begin.
-        commits: the first of them stands on what is checked out.
-        folder: a new or empty folder.
 
     Raises:
         DiskError: it is neither, or cannot be written.

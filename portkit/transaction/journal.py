@@ -310,10 +310,6 @@ def find_journals(root: Path, disk: Disk) -> list[Journal]:
     In a git directory it is named after the root's place in the work tree, so that it survives a
     move of the repository; in the state folder (``$XDG_STATE_HOME``, else ``~/.local/state``, by
     the XDG base directory specification) after the root's absolute path.
-
-    Args:
-        root: the workspace root, absolute and without symbolic links.
-        disk: the operations on the disk.
     """
     found = []
     if repository := find_repository(root):

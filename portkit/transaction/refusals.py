@@ -40,12 +40,6 @@ def check_plan(
 
     A plan without changes is never refused.
 
-    Args:
-        root: the workspace root.
-        changes: at most one for each path.
-        check_clean: refuses a tree that git could not bring back (``portkit.workspace.git``).
-        dry: whether nothing is to be written.
-
     Returns:
         Why the plan would be refused by permissions, where nothing is to be written; else nothing.
 
@@ -101,10 +95,6 @@ def is_recovery_needed(root: Path) -> bool:
 def open_journal(root: Path, disk: Disk) -> Journal:
     """Return the journal of a new run.
 
-    Args:
-        root: the workspace root, absolute and without symbolic links.
-        disk: the operations on the disk.
-
     Raises:
         DiskError: there is no place for it.
     """
@@ -134,11 +124,6 @@ def check_paths(paths: list[str]) -> None:
 
 def check_place(root: Path, change: Change, *, permitted: bool = True) -> os.stat_result | None:
     """Return the status of the file that a change replaces, if that file is as the plan saw it.
-
-    Args:
-        root: the workspace root, absolute and without symbolic links.
-        change: the change.
-        permitted: whether the file must be one that may be written.
 
     Raises:
         OutsideTreeError: as ``locate``.

@@ -55,11 +55,6 @@ def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> 
 
     Changes that change nothing are passed over. Folders are made as needed.
 
-    Args:
-        root: the workspace root.
-        changes: at most one for each path.
-        disk: the operations on the disk; tests give one that fails.
-
     Raises:
         PlanError: two changes cannot both be made.
         OutsideTreeError: a path leaves the tree or leads through a symbolic link.
@@ -107,10 +102,6 @@ def recover_run(root: Path, *, disk: Disk = _DISK) -> Recovery | None:
 
     A run that had committed is finished. It is taken back instead where files were edited or put
     back since; edits are never overwritten. Recovery may itself be killed at any instant.
-
-    Args:
-        root: the workspace root.
-        disk: the operations on the disk; tests give one that fails.
 
     Returns:
         What was done, or None where nothing was to be done.

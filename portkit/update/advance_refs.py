@@ -13,18 +13,7 @@ if TYPE_CHECKING:
 
 
 def advance_branches(ready: MovableBranch, port: str, into: str) -> None:
-    """Move the branch of pure ports, and the user's with its index and work tree.
-
-    Args:
-        ready: the repository.
-        port: the hash of the pure port.
-        into: the hash of the commit that the user's branch is moved to, a descendant of its own.
-
-    Raises:
-        HistoryError: a file would be checked out without its filter; nothing was moved.
-        TreeChangedError: git would have overwritten a file; nothing was moved.
-        ToolError: git failed; nothing was moved.
-    """
+    """Move the branch of pure ports, and the user's with its index and work tree."""
     _check_filters(ready, into)
     git, reference = ready.git, f"refs/heads/{ready.vendor}"
     reason = ("-m", "portkit update", "--create-reflog")
@@ -54,11 +43,7 @@ def advance_branches(ready: MovableBranch, port: str, into: str) -> None:
 
 
 def _check_filters(ready: MovableBranch, into: str) -> None:
-    """Refuse to check out a file whose filter is not run, as it would not be what git expects.
-
-    Raises:
-        HistoryError: there is one.
-    """
+    """Refuse to check out a file whose filter is not run, as it would not be what git expects."""
     silenced = find_silenced_filters(ready.git.top)
     if not silenced:
         return

@@ -29,12 +29,7 @@ _AT_ONCE: Final = 500
 
 
 def export_commit(git: GitRepository, commit: str, folder: Path) -> None:
-    """Write the files of a commit into an empty folder. Submodules are left out.
-
-    Raises:
-        ToolError: git is missing or failed, or this file system cannot hold the files.
-        OSError: the disk refuses.
-    """
+    """Write the files of a commit into an empty folder. Submodules are left out."""
     # An index takes no path that leads out of the tree or into a git directory; a tree may.
     entries = [entry for entry in _list_entries(git, commit) if entry[0] != _MODULE]
     # Links come last, so that nothing is written through one.
@@ -59,12 +54,7 @@ def export_commit(git: GitRepository, commit: str, folder: Path) -> None:
 
 
 def hash_commit(git: GitRepository, commit: str, changes: Sequence[Change]) -> str:
-    """Return the hash of a commit's files with changes to the workspace among them.
-
-    Raises:
-        ToolError: git is missing or failed.
-        OSError: the disk refuses.
-    """
+    """Return the hash of a commit's files with changes to the workspace among them."""
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         index = Path(scratch) / "index"
         modes = {path: mode for mode, _, path in _list_entries(git, commit, index)}

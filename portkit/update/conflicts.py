@@ -104,16 +104,7 @@ class _Hunk(Value, frozen=True):
 
 
 def explain_conflicts(git: GitRepository, merge: Merge, scan: Scan) -> tuple[Conflict, ...]:
-    """Return the conflicts of a merge of a pure port, sorted by path.
-
-    Args:
-        git: the repository.
-        merge: the merge; the pure port is its ``theirs``.
-        scan: the scan of the commit of upstream that it is the port of, kernels included.
-
-    Raises:
-        PortkitError: git failed.
-    """
+    """Return the conflicts of a merge of a pure port, sorted by path."""
     found = dict(identify_findings(scan.findings))
 
     def read(path: str) -> bytes:

@@ -41,21 +41,7 @@ _EDITED: Final = "{} was changed by hand in the same lines"
 def drop_sites(
     root: Path, before: bytes, after: bytes, *, profile: Directory | None, gating: str
 ) -> tuple[Change, ...]:
-    """Return the changes by which a ported tree becomes what the port is under other decisions.
-
-    Args:
-        root: the workspace root.
-        before: what ``portkit.toml`` held when the port was written.
-        after: what it holds from now on.
-        profile: the codebase's directory, where the user names one.
-        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says.
-
-    Raises:
-        HistoryError: the history does not tell what the port is of, or a file cannot be changed
-            without a person.
-        PortkitError: upstream's commit cannot be ported, or git failed.
-        OSError: the disk refuses.
-    """
+    """Return the changes by which a ported tree becomes what the port is under other decisions."""
     ready = open_repository(root, BRANCH)
     upstream, recorded = find_upstream_commit(ready, UpdateRequest(gating=gating, profile=profile))
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
@@ -114,12 +100,7 @@ def _list_decided(finding: Finding) -> tuple[object, ...]:
 
 
 def _merge_file(scratch: Path, path: str, mine: bytes, old: bytes, new: bytes) -> bytes:
-    """Return a file with a difference merged into it (git-merge-file(1)).
-
-    Raises:
-        HistoryError: it is of lines that a person has changed.
-        ToolError: git is missing.
-    """
+    """Return a file with a difference merged into it (git-merge-file(1))."""
     names = [str(scratch / name) for name in ("mine", "old", "new")]
     for name, data in zip(names, (mine, old, new), strict=True):
         Path(name).write_bytes(data)

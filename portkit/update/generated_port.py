@@ -67,17 +67,7 @@ class PortRequest(Value, frozen=True):
 def generate_port(
     git: GitRepository, upstream: str, wanted: PortRequest
 ) -> Iterator[GeneratedTree]:
-    """Give the pure port of a commit of upstream; its scan can be used while the context lasts.
-
-    Args:
-        git: the repository.
-        upstream: the hash of the commit.
-        wanted: what it is made by.
-
-    Raises:
-        PortkitError: it cannot be ported, or git failed.
-        OSError: the disk refuses.
-    """
+    """Give the pure port of a commit of upstream; its scan can be used while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         folder = Path(scratch) / "tree"
         folder.mkdir()

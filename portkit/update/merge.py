@@ -36,11 +36,7 @@ class Merge(Value, frozen=True):
 
 
 def merge_commits(git: GitRepository, ours: str, theirs: str) -> Merge:
-    """Merge two commits.
-
-    Raises:
-        ToolError: git is missing or failed.
-    """
+    """Merge two commits."""
     # The base is shown between the sides, so that each hunk tells what it was before.
     arguments = (
         "-c",

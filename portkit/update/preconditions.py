@@ -45,18 +45,7 @@ class MovableBranch(Value, frozen=True):
 
 
 def check_ready(root: Path, vendor: str) -> MovableBranch:
-    """Return the repository of a workspace, whose branch can be moved.
-
-    Args:
-        root: the workspace root.
-        vendor: the name of the branch of pure ports.
-
-    Raises:
-        NotAWorkspaceError: there is no such folder.
-        DirtyTreeError: there is no repository, or the tree has uncommitted changes.
-        HistoryError: it is in another state in which its branch cannot be moved.
-        ToolError: git is missing, too old, or failed.
-    """
+    """Return the repository of a workspace, whose branch can be moved."""
     found = open_repository(root, vendor)
     dirty, staged = find_uncommitted(found.root)
     if dirty or staged:
@@ -120,11 +109,7 @@ def _check_version(git: GitRepository) -> None:
 
 
 def _check_vendor(git: GitRepository, branch: str, vendor: str) -> None:
-    """Refuse a repository in which the branch of pure ports cannot be written.
-
-    Raises:
-        HistoryError: the user is on it, has it in another work tree, or a name is in the way.
-    """
+    """Refuse a repository in which the branch of pure ports cannot be written."""
     if branch == vendor:
         raise HistoryError(
             f"{git.top} is on {vendor}, which is portkit's own: run `git switch` to the branch that"

@@ -34,11 +34,7 @@ class GitRepository(Value, frozen=True):
         variables: Mapping[str, str] | None = None,
         accept: Sequence[int] = (0,),
     ) -> bytes:
-        """Return what git prints.
-
-        Raises:
-            ToolError: git is missing or failed.
-        """
+        """Return what git prints."""
         done = run_git(self.top, *arguments, given=given, index=index, variables=variables)
         if done.returncode not in accept:
             said = done.stderr.decode(errors="backslashreplace").strip().splitlines()
@@ -49,30 +45,17 @@ class GitRepository(Value, frozen=True):
         return done.stdout
 
     def line(self, *arguments: str, accept: Sequence[int] = (0,)) -> str:
-        """Return the one line that git prints; empty where it prints none.
-
-        Raises:
-            ToolError: git is missing or failed.
-        """
+        """Return the one line that git prints; empty where it prints none."""
         return self.run(*arguments, accept=accept).decode(errors="surrogateescape").strip()
 
     def commit_of(self, revision: str) -> str:
-        """Return the hash of the commit that a revision names; empty where it names none.
-
-        Raises:
-            ToolError: git is missing.
-        """
+        """Return the hash of the commit that a revision names; empty where it names none."""
         peeled = f"{revision}^{{commit}}"
         options = ("--verify", "--quiet", "--end-of-options")
         return self.line("rev-parse", *options, peeled, accept=(0, 1, 128))
 
     def named(self, revision: str, option: str) -> str:
-        """Return the hash of the commit that an option names.
-
-        Raises:
-            HistoryError: it names none.
-            ToolError: git is missing.
-        """
+        """Return the hash of the commit that an option names."""
         if commit := self.commit_of(revision):
             return commit
         raise HistoryError(
@@ -80,72 +63,36 @@ class GitRepository(Value, frozen=True):
         )
 
     def tree_of(self, commit: str) -> str:
-        """Return the hash of a commit's files.
-
-        Raises:
-            ToolError: git is missing, or there is no such commit.
-        """
+        """Return the hash of a commit's files."""
         return self.line("rev-parse", "--verify", f"{commit}^{{tree}}")
 
     def parents(self, commit: str) -> list[str]:
-        """Return the parents of a commit.
-
-        Raises:
-            ToolError: git is missing, or there is no such commit.
-        """
+        """Return the parents of a commit."""
         return self.line("rev-list", "--parents", "--max-count=1", commit).split()[1:]
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether a commit is in the history of another.
-
-        Raises:
-            ToolError: git is missing, or there are no such commits.
-        """
+        """Whether a commit is in the history of another."""
         self.run("rev-parse", "--verify", f"{older}^{{commit}}")
         done = run_git(self.top, "merge-base", "--is-ancestor", older, newer)
         return done.returncode == 0
 
     def bases(self, one: str, other: str) -> list[str]:
-        """Return the best common ancestors of two commits.
-
-        Raises:
-            ToolError: git is missing or failed.
-        """
+        """Return the best common ancestors of two commits."""
         return self.line("merge-base", "--all", one, other, accept=(0, 1)).split()
 
     def blob(self, revision: str, path: str) -> bytes | None:
-        """Return what a file holds in a commit or tree; none where there is no such file.
-
-        Args:
-            revision: the commit or tree.
-            path: relative to the top, with ``/``.
-        """
+        """Return what a file holds in a commit or tree; none where there is no such file."""
         done = run_git(self.top, "cat-file", "blob", f"{revision}:{path}")
         return done.stdout if done.returncode == 0 else None
 
     def paths(self, *arguments: str) -> list[str]:
-        """Return the names that git prints, each ended by NUL.
-
-        Raises:
-            ToolError: git is missing or failed.
-        """
+        """Return the names that git prints, each ended by NUL."""
         # A file's name need not be Unicode.
         printed = self.run(*arguments).decode(errors="surrogateescape")
         return list(filter(None, printed.split("\0")))
 
     def commit(self, tree: str, parents: Sequence[str], message: str, *, pure: bool = False) -> str:
-        """Write a commit, and return its hash; no branch is moved, nothing signed, no hook run.
-
-        Args:
-            tree: the hash of its files.
-            parents: its parents, the first first.
-            message: its message.
-            pure: whether it is a pure port, whose author is portkit at the user's address.
-
-        Raises:
-            HistoryError: git knows no name and e-mail of the user.
-            ToolError: git is missing or failed.
-        """
+        """Write a commit, and return its hash; no branch is moved, nothing signed, no hook run."""
         variables = self.identity()
         if pure:
             committer = read_committer(self.top, variables)
@@ -156,10 +103,5 @@ class GitRepository(Value, frozen=True):
         return self.run(*arguments, given=message.encode(), variables=variables).decode().strip()
 
     def identity(self) -> dict[str, str]:
-        """Return the variables under which git commits in the user's name, and makes up none.
-
-        Raises:
-            HistoryError: git knows no name and e-mail of the user.
-            ToolError: git is missing.
-        """
+        """Return the variables under which git commits in the user's name, and makes up none."""
         return read_identity(self.top)

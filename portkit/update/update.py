@@ -108,12 +108,7 @@ class _Start(Value, frozen=True):
 
 
 def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
-    """Begin the branch of pure ports, and join it to the user's branch.
-
-    Raises:
-        HistoryError: it stands already, or the history does not tell what the port is of.
-        PortkitError: upstream's commit cannot be ported, or git failed.
-    """
+    """Begin the branch of pure ports, and join it to the user's branch."""
     standing = _find_last_port(ready)
     if standing is not None:
         raise HistoryError(
@@ -129,12 +124,7 @@ def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
 
 
 def follow_upstream(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
-    """Commit the pure port of a newer commit of upstream, and merge it into the user's branch.
-
-    Raises:
-        HistoryError: the history does not tell what the port is of, or upstream was rewritten.
-        PortkitError: upstream's commit cannot be ported, or git failed.
-    """
+    """Commit the pure port of a newer commit of upstream, and merge it into the user's branch."""
     git = ready.git
     new = git.named(asked.to, "--to")
     standing = _find_last_port(ready)
@@ -154,12 +144,7 @@ def follow_upstream(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome
 
 
 def find_upstream_commit(ready: MovableBranch, asked: UpdateRequest) -> tuple[str, str]:
-    """Return the commit of upstream that the user's port is of, and the gating, where it is known.
-
-    Raises:
-        HistoryError: the history does not tell.
-        PortkitError: the tree cannot be scanned, or git failed.
-    """
+    """Return upstream's commit that the user's port was made from, and its gating if known."""
     standing = find_last_generated_port(ready.git.top, ready.head)
     return (
         (standing.upstream, standing.gating)
@@ -208,11 +193,7 @@ def _finish_update(
 
 
 def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
-    """Return the last pure port, by its branch, else by the user's history.
-
-    Raises:
-        HistoryError: there is a branch of that name with something else on it.
-    """
+    """Return the last pure port, by its branch, else by the user's history."""
     if not ready.tip:
         return find_last_generated_port(ready.git.top, ready.head)
     port = read_generated_port(ready.git.top, ready.tip)
@@ -226,11 +207,7 @@ def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
 
 
 def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: GeneratedPort) -> _Start:
-    """Return where an update begins that has a branch of pure ports.
-
-    Raises:
-        HistoryError: the user's branch has none of its commits.
-    """
+    """Return where an update begins that has a branch of pure ports."""
     git = ready.git
     if asked.of:
         raise HistoryError(
@@ -255,11 +232,7 @@ def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: Generat
 
 
 def _find_first_upstream(ready: MovableBranch, asked: UpdateRequest, new: str = "") -> str:
-    """Return the commit of upstream that a port without a branch of pure ports is of.
-
-    Raises:
-        PortkitError: the history does not tell, or the tree cannot be scanned.
-    """
+    """Return the commit of upstream that a port without a branch of pure ports is of."""
     git = ready.git
     if asked.of:
         named = git.named(asked.of, "--of")
@@ -314,9 +287,6 @@ def _check_descent(ready: MovableBranch, asked: UpdateRequest, old: str, new: st
 
     Versions that ``portkit fetch`` has made have no common history, and hold no more than
     upstream's files.
-
-    Raises:
-        HistoryError: it does not descend from the old one.
     """
     git = ready.git
     if asked.unrelated or git.is_ancestor(old, new) or all(_is_fetched(git, c) for c in (old, new)):
@@ -335,11 +305,7 @@ def _is_fetched(git: GitRepository, commit: str) -> bool:
 
 
 def _begin_port(ready: MovableBranch, asked: UpdateRequest, port: GeneratedTree) -> _Start:
-    """Commit the first pure port, and join it to the user's branch where that is ported already.
-
-    Raises:
-        PortkitError: git failed.
-    """
+    """Commit the first pure port, and join it to the user's branch where that is ported already."""
     git = ready.git
     tree = git.tree_of(git.named(asked.pure, "--pure")) if asked.pure else port.tree
     commit = _commit_port(ready, port, tree, [port.upstream])

@@ -29,14 +29,6 @@ def find_default_revision(root: Path, mark: PortMark) -> str:
     the last pure port in the history is of (``portkit.workspace.generated_ports``), else the
     parent of the commit that brought the port in: the last on the way to ``HEAD`` that added what
     every port has and no tree before one.
-
-    Args:
-        root: the workspace root, in a git work tree.
-        mark: what that is.
-
-    Raises:
-        VerificationError: there is no such commit.
-        ToolError: git is missing.
     """
     head = resolve_revision(root, "HEAD")
     if not _has_commit(root, head, mark):
@@ -64,12 +56,7 @@ def _has_commit(root: Path, commit: str, mark: PortMark) -> bool:
 
 
 def resolve_revision(root: Path, revision: str) -> str:
-    """Return the hash of the commit that a revision names.
-
-    Raises:
-        VerificationError: it names none, or the root is in no git work tree.
-        ToolError: git is missing.
-    """
+    """Return the hash of the commit that a revision names."""
     commit = _commit(root, revision)
     if commit is None:
         raise VerificationError(
@@ -90,16 +77,6 @@ def check_out_tree(
     """Return a folder in the user's cache with the files of a tree, as git would check them out.
 
     The user's work tree and index are not touched. Submodules are left out.
-
-    Args:
-        root: the workspace root, in a git work tree.
-        tree: the hash of the files.
-        lock: the content of ``Cargo.lock``, in place of the tree's own; a folder of its own then.
-        beside: what the workspace depends on beside it, which lies beside the folder too.
-
-    Raises:
-        ToolError: git is missing or failed.
-        DiskError: the cache cannot be written.
     """
 
     def fill(home: Path) -> None:

@@ -20,11 +20,6 @@ def select_features(tree: PortedTree, *features: str, among: Sequence[str] = ())
     Where the default of a crate turns CUDA on, each build would need its toolkit: then defaults are
     off, and what else is among them is named, by its crate (The Cargo Book, "Features", section
     "Command line feature options").
-
-    Args:
-        tree: the tree.
-        features: the features, by name.
-        among: the crates that cargo looks at; by default those that the user names, else all.
     """
     source, listed = tree.source_feature, list(features)
     crates = {

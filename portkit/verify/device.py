@@ -62,12 +62,7 @@ def run_device_tests(tree: PortedTree) -> Outcome:
 
 
 def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...]:
-    """Return how the tests went on a device.
-
-    Raises:
-        VerificationError: they cannot be built, or there are none.
-        ToolError: cargo is missing.
-    """
+    """Return how the tests went on a device."""
     tree.say(f"the tests run on {device.title}")
     files = tree.memory.files()
     arguments = ("--tests", *select_features(tree, tree.feature, among=tree.tested), *tree.packages)
@@ -81,13 +76,7 @@ def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...
 
 
 def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun]) -> Outcome:
-    """Return what the results say.
-
-    Args:
-        tree: the tree.
-        device: what the tests ran on.
-        runs: how they went.
-    """
+    """Return what the results say."""
     results: Results = sum((each.results for each in runs), Counter())
     seen = sum((each.seen for each in runs), DeviceLog())
     lost = [f"{each.run.on}: {line}" for each in runs for line in _list_failures(each)]

@@ -144,12 +144,7 @@ def find_gpu_architectures(tree: PortedTree) -> tuple[str, str]:
 
 
 def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
-    """Return why no AMD GPU can be used; empty if one can.
-
-    Args:
-        tree: the tree, whose environment says where ROCm is.
-        driver: the device file of the kernel's driver (ROCm's documentation, "Access control").
-    """
+    """Return why no AMD GPU can be used; empty if one can."""
     if not driver.exists():
         return f"there is no AMD GPU: {driver} is not there"
     status = tree.asked(sys.executable, "-c", _FIND_GPU).status
@@ -165,12 +160,7 @@ def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
 
 
 def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
-    """Return the GPU that AMD's emulator stands for, after HIP ran a kernel on it.
-
-    Raises:
-        ToolError: the emulator or a ROCm for it is missing, or HIP runs nothing on it.
-        HipToolError: hipcc is missing.
-    """
+    """Return the GPU that AMD's emulator stands for, after HIP ran a kernel on it."""
     options = tree.options
     emulator = find_emulator(options.gpu, options.emulator, options.rocm)
     variables = emulator.userspace.environment
@@ -205,15 +195,7 @@ def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
 
 
 def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
-    """Return the CPU device, built if need be.
-
-    Args:
-        tree: the tree, whose options have the wavefronts and the checker.
-        reason: why it is no GPU.
-
-    Raises:
-        ToolError: it cannot be built.
-    """
+    """Return the CPU device, built if need be."""
     tree.say("building the CPU device, unless it is there")
     toolkit = build_toolkit()
     options = tree.options
@@ -242,24 +224,14 @@ def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
 
 
 def set_build_environment(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
-    """Return what the build scripts of a codebase are told where they build for no GPU of here.
-
-    Args:
-        settings: of the codebase.
-        archs: the architectures that the CPU device answers as, or that are emulated.
-    """
+    """Return what the build scripts of a codebase are told where they build for no GPU of here."""
     values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
     own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}
     return {**settings.device, **own}
 
 
 def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides the outcome of a step; on a GPU there is more to it than can be known.
-
-    Raises:
-        VerificationError: it runs on a GPU or an emulated one.
-        ToolError: the CPU device cannot be built.
-    """
+    """Return what decides the outcome of a step; on a GPU there is more to it than can be known."""
     if tree.options.device == EMULATOR:
         raise VerificationError("what AMD's emulator gives is not remembered")
     gpus, reason = find_gpu_architectures(tree)
@@ -269,11 +241,7 @@ def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
 
 
 def list_cpu_device_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides what tests give on the CPU device, without building it.
-
-    Raises:
-        ToolError: it cannot be built.
-    """
+    """Return what decides what tests give on the CPU device, without building it."""
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options
     runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)

@@ -57,11 +57,7 @@ def unpack_log(kept: Mapping[str, Any]) -> DeviceLog:
 
 
 def read_logs(folder: Path) -> DeviceLog:
-    """Return what the processes have seen that wrote into a folder.
-
-    Args:
-        folder: what ``PORTKIT_DEVICE_REPORT`` named; it may be missing.
-    """
+    """Return what the processes have seen that wrote into a folder."""
     seen = DeviceLog()
     for place in sorted(folder.glob("*.json")):
         try:

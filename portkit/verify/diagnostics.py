@@ -89,10 +89,6 @@ def parse_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[
     A library is compiled once for itself and once for its tests, and would complain twice: each
     complaint comes once. Format: The Cargo Book, "External tools", and the rustc book, "JSON
     Output".
-
-    Args:
-        output: the lines of cargo's standard output.
-        root: the folder that cargo ran in.
     """
     found: dict[Diagnostic, tuple[LineRange, ...]] = {}
     for message in parse_messages(output):

@@ -42,10 +42,6 @@ def digest_files(root: Path, without: Path | None = None) -> str:
     In a git work tree these are the files that git tracks or would add; what is ignored, such as
     build products, has no part in it, and ``Cargo.lock`` has none either (``digest_lock``): cargo
     writes it. Symbolic links count by what they say.
-
-    Args:
-        root: the workspace root, absolute.
-        without: a file that has no part in it either, wherever it is.
     """
     other = without and without.resolve()
     paths = (path for path in _list_files(root) if root / path != other)

@@ -109,17 +109,7 @@ class Emulator:
 def find_emulator(
     gpu: str, named: str = "", rocm_folder: str = "", machine: Machine | None = None
 ) -> Emulator:
-    """Find the emulator, the GPU among those that it has, and a ROCm to run with.
-
-    Args:
-        gpu: the architecture that is wanted.
-        named: the emulator's program, as the user gives it.
-        rocm_folder: the folder of the ROCm, as the user gives it.
-        machine: this one by default.
-
-    Raises:
-        ToolError: one of them is not there, or would not be used; the sentence says what to do.
-    """
+    """Find the emulator, the GPU among those that it has, and a ROCm to run with."""
     machine = machine or Machine.here()
     if machine.variable(_CPU_DEVICE):
         raise ToolError(

@@ -23,12 +23,7 @@ def compiles_cuda_sources(crate: Path) -> bool:
 
 
 def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
-    """Return the HIP sources of a kernels crate, relative to their folder, sorted.
-
-    Args:
-        crate: the folder of the crate.
-        cuda: that of the CUDA crate, whose sources a crate may have compiled.
-    """
+    """Return the HIP sources of a kernels crate, relative to their folder, sorted."""
     own = {path.relative_to(crate / "src").as_posix() for path in (crate / "src").rglob("*.hip")}
     if cuda is not None and compiles_cuda_sources(crate):
         below = cuda / "src"
@@ -39,15 +34,7 @@ def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
 
 @contextmanager
 def open_hip_folder(crate: Path, cuda: Path | None = None) -> Iterator[Path]:
-    """Give the folder of a crate's HIP sources and of what they include.
-
-    Args:
-        crate: the folder of the crate.
-        cuda: that of the CUDA crate.
-
-    Raises:
-        VerificationError: the sources cannot be made.
-    """
+    """Give the folder of a crate's HIP sources and of what they include."""
     if cuda is None or not compiles_cuda_sources(crate):
         yield crate / "src"
         return

@@ -96,20 +96,8 @@ def verify_kernels(
 ) -> KernelsVerification:
     """Compile the HIP sources of a kernels crate for every architecture.
 
-    Args:
-        crate: the emitted crate's folder.
-        archs: architectures.
-        budgets: architecture to budget; architectures without one are not judged.
-        jobs: how many compilers at once; the number of processors by default.
-        only: sources, such as ``affine.hip``; all by default.
-        cuda: the folder of the CUDA crate, whose sources the crate may have compiled.
-
     Returns:
         The matrix.
-
-    Raises:
-        VerificationError: the crate has no HIP sources.
-        HipToolError: there is no compiler.
     """
     sources = list(list_hip_sources(crate, cuda))
     if only is not None:
@@ -164,11 +152,7 @@ def write_budget(cells: Sequence[Cell], arch: str) -> str:
 
 
 def read_budget(text: str) -> Budget:
-    """Return a budget from its CSV.
-
-    Raises:
-        VerificationError: the text is no such table.
-    """
+    """Return a budget from its CSV."""
     rows = csv.DictReader(io.StringIO(text))
     try:
         return {
@@ -195,10 +179,6 @@ def load_budgets(directory: Directory | None, version: str) -> dict[str, Budget]
 
 def list_kernel_names(verification: KernelsVerification, arch: str) -> dict[str, frozenset[str]]:
     """Return the names of the kernels that each source has on an architecture.
-
-    Args:
-        verification: a matrix.
-        arch: one of its architectures.
 
     Returns:
         Source without suffix, such as ``affine``, to the names that a program loads kernels by.
@@ -301,16 +281,7 @@ def write_matrix(
     *,
     missing: Sequence[str] = (),
 ) -> str:
-    """Return the report of a matrix as Markdown.
-
-    Args:
-        verification: a matrix.
-        directory: the codebase's.
-        version: its version.
-        compiler: the compiler and its version.
-        date: when it was compiled.
-        missing: architectures that belong to it and were not tried yet.
-    """
+    """Return the report of a matrix as Markdown."""
     lines = [
         f"# The compile matrix of {version}",
         "",

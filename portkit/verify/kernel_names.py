@@ -105,14 +105,7 @@ def compare_names(
     known_dtypes: Sequence[str],
     load: Loader,
 ) -> NameComparison:
-    """Compare names that are asked for with those that are defined.
-
-    Args:
-        asked: the calls.
-        defined: what each module defines, by the name of its source without suffix.
-        known_dtypes: the dtypes, as names have them.
-        load: what becomes of a name before it is looked up.
-    """
+    """Compare names that are asked for with those that are defined."""
     found: set[tuple[str, str]] = set()
     wrong: list[str] = []
     unimplemented: dict[str, dict[str, set[str]]] = {}
@@ -156,11 +149,7 @@ def compare_names(
 
 
 def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
-    """Return the kernels of modules that are loaded by name that no Rust code asks for.
-
-    Raises:
-        ToolError: the sources cannot be read.
-    """
+    """Return the kernels of modules that are loaded by name that no Rust code asks for."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
         return frozenset()

@@ -65,11 +65,7 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the shard that ``2/3`` stands for; an empty text stands for the whole.
-
-    Raises:
-        BadOptionError: the text stands for none.
-    """
+    """Return the shard that ``2/3`` stands for; an empty text stands for the whole."""
     if not text:
         return Shard()
     match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
@@ -79,11 +75,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
-    """Return the wavefronts that texts stand for, sorted; none stand for 32 lanes.
-
-    Raises:
-        BadOptionError: there is no such wavefront.
-    """
+    """Return the wavefronts that texts stand for, sorted; none stand for 32 lanes."""
     for text in texts:
         if text not in map(str, WAVES):
             raise InvalidOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
@@ -91,11 +83,7 @@ def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the architectures that texts stand for.
-
-    Raises:
-        BadOptionError: AMD has none of that name.
-    """
+    """Return the architectures that texts stand for."""
     for text in texts:
         if not re.fullmatch(ARCH, text):
             raise InvalidOptionError(f"{text!r} is no architecture: write one such as gfx1100")

@@ -167,15 +167,7 @@ class _Reader:
         return any(map(self.job.mentions_rocm, names))
 
     def _values(self, node: Node, at: Sequence[int] = ()) -> set[str]:
-        """Return the texts that an expression may have.
-
-        Args:
-            node: the expression.
-            at: which element of the tuple that it is, from outside inwards.
-
-        Raises:
-            _UnknownError: it says nothing about them.
-        """
+        """Return the texts that an expression may have."""
         text = node_text(node)
         if _DIVERGES.match(text):
             return set()

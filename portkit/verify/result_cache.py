@@ -75,23 +75,12 @@ class ResultCache:
         return digest_files(self.tree.root, self.tree.options.report)
 
     def key(self, folder: Path, files: str, *parts: str) -> str:
-        """Return the key of something that depends on all that cargo depends on.
-
-        Args:
-            folder: the workspace, whose lock file counts.
-            files: the digest of its other files.
-            parts: what else it depends on.
-        """
+        """Return the key of something that depends on all that cargo depends on."""
         own = (self._code, self._profile)
         return digest_texts((files, digest_lock(folder), *own, *self.tree.toolchain, *parts))
 
     def load(self, key: str, *fields: str) -> dict[str, Any] | None:
-        """Return what ``save`` kept, with the time in ``found``; None where there is nothing.
-
-        Args:
-            key: under which it was kept.
-            fields: what it must hold: the entry may be somebody else's.
-        """
+        """Return what ``save`` kept, with the time in ``found``; None where there is nothing."""
         try:
             kept = read_cached(_KIND, f"{key}.json") if self.tree.options.cached else None
             content = json.loads(kept or "null")

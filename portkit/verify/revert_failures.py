@@ -90,11 +90,6 @@ def check_port(
         consent: is given the tree's root before anything that the tree brings is run outside a
             sandbox, and raises a ``PortkitError`` where that may not be.
         all_or_nothing: whether everything is taken back as soon as something is.
-
-    Raises:
-        BrokenBuildError: nothing is left, or an error is explained by no place.
-        VerificationError: the tree does not type-check before the port either.
-        PortkitError: cargo is missing, the cache cannot be written, or there is no consent.
     """
     _ = tree.sandbox
     if not tree.options.sandbox:
@@ -170,11 +165,7 @@ def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, Chec
 
 
 def _check_before(tree: PortedTree) -> None:
-    """Refuse a tree that does not type-check before the port: it shows nothing of one.
-
-    Raises:
-        VerificationError: it does not.
-    """
+    """Refuse a tree that does not type-check before the port: it shows nothing of one."""
     scratch = ScratchTree(tree.scan.job.workspace, "before")
     with scratch.lock():
         scratch.write_tree()

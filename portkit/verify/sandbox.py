@@ -74,16 +74,7 @@ class Sandbox:
     def around(
         self, command: Sequence[str], folder: Path, environment: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Return a command that runs another in the sandbox.
-
-        Args:
-            command: that other, by its path, and its arguments.
-            folder: where it runs.
-            environment: the environment that it will have.
-
-        Raises:
-            DiskError: the folders to write to cannot be made.
-        """
+        """Return a command that runs another in the sandbox."""
         try:
             mounts = [*self._hidden(environment), *self._written(folder, environment)]
         except OSError as error:
@@ -142,14 +133,7 @@ class Sandbox:
 
 
 def open_sandbox(root: Path) -> Sandbox:
-    """Return a sandbox for a tree, after a try.
-
-    Args:
-        root: the tree's root, absolute.
-
-    Raises:
-        ToolError: bubblewrap is missing or does not work here, or the tree has no lock file.
-    """
+    """Return a sandbox for a tree, after a try."""
     program = find_program("bwrap")
     if not program:
         raise ToolError(

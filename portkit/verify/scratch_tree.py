@@ -32,12 +32,7 @@ _PASSED_OVER: Final = SKIPPED_DIRECTORIES | {".git", LOCK}
 
 
 class ScratchTree:
-    """A tree as it would be.
-
-    Args:
-        workspace: the tree as it is.
-        kind: what it is kept for, one path component.
-    """
+    """A tree as it would be."""
 
     def __init__(self, workspace: Workspace, kind: str) -> None:
         self.workspace = workspace
@@ -51,24 +46,12 @@ class ScratchTree:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other runs of portkit from it.
-
-        Raises:
-            BusyTreeError: another run has it.
-            DiskError: the cache cannot be written.
-        """
+        """Keep other runs of portkit from it."""
         with self._lock.locked():
             yield
 
     def write_tree(self, changes: Sequence[Change] = ()) -> None:
-        """Let it be the tree with some changes, whatever it was before.
-
-        Args:
-            changes: what would be written.
-
-        Raises:
-            DiskError: the cache cannot be written.
-        """
+        """Let it be the tree with some changes, whatever it was before."""
         sources = self.workspace.sources
         written = {source.path: source.data for source in release_in_turn(sources.values())}
         written |= {change.path: change.after for change in changes}

@@ -26,12 +26,7 @@ and takes seconds once its dependencies are built."""
 
 
 def find_series(root: Path) -> tuple[SeriesCommit, ...]:
-    """Return the commits of the series that a tree has.
-
-    Raises:
-        VerificationError: it has none.
-        ToolError: git is missing, or the root is in no repository.
-    """
+    """Return the commits of the series that a tree has."""
     found = find_series_members(root)
     if not found or not found[0].parent:
         raise VerificationError(
@@ -47,16 +42,6 @@ def walk_series(
     """Yield each commit, the folder that has its files, and what to ask of it.
 
     The folder is the same for all, so that what is built for one serves the next.
-
-    Args:
-        root: the workspace root, absolute.
-        series: its commits.
-        options: what the user asks for.
-
-    Raises:
-        ToolError: git is missing or failed.
-        DiskError: the cache cannot be written.
-        BusyTreeError: another process walks the same commits.
     """
     top = cache_folder() / "series" / path_key(root)
     try:

@@ -49,9 +49,6 @@ def verify_tree(
         steps: the whole ladder.
         consent: is given the tree's root before anything that the tree brings is run outside a
             sandbox, and raises a ``PortkitError`` where that may not be.
-
-    Raises:
-        BadOptionError: the options ask for what there is not.
     """
     wanted = select_steps(steps, options)
     with end_on_signals():
@@ -92,17 +89,7 @@ def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
 
 
 def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
-    """Refuse a tree without any counterpart of what it has for CUDA.
-
-    Args:
-        scan: of the tree.
-        directory: the tree as the user named it.
-        asked: how it was to be looked at, in options as they are typed.
-
-    Raises:
-        PortkitError: it has none, and cannot be ported by ``portkit apply``.
-        VerificationError: it has none.
-    """
+    """Refuse a tree without any counterpart of what it has for CUDA."""
     statuses = {finding.status for finding in scan.findings}
     if Status.TODO in statuses and Status.PORTED not in statuses:
         check_portable(scan)  # it must not send to what would refuse

@@ -91,9 +91,6 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
     objects, and the Rust side can be type-checked and tested all the same; tests on a device need
     the kernels. So it is with the kernels of the codebases that it is built on, whose ports are
     built with it.
-
-    Raises:
-        ProfileError: the file is malformed.
     """
     said = VerifyFile()
     directory = codebase.directory

@@ -45,14 +45,7 @@ class SiblingTrees(Value, frozen=True):
         return home.joinpath(*self.root.parts[len(self.root.parts) - self.levels :])
 
     def link(self, copy: Path) -> None:
-        """Put links beside a copy of the tree.
-
-        Args:
-            copy: where `within` says.
-
-        Raises:
-            OSError: one cannot be made.
-        """
+        """Put links beside a copy of the tree."""
         for way in self.ways:
             levels = way.count(os.pardir)
             for name in way[levels : levels + 1]:  # none leads to a folder above the tree itself
@@ -62,11 +55,7 @@ class SiblingTrees(Value, frozen=True):
 
 
 def make_link(place: Path, target: Path) -> None:
-    """Let a place be a link to another, unless it is.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Let a place be a link to another, unless it is."""
     if place.is_symlink() and place.readlink() == target:
         return
     if place.is_symlink() or place.exists():
@@ -75,11 +64,7 @@ def make_link(place: Path, target: Path) -> None:
 
 
 def remove_path(place: Path) -> None:
-    """Take away a file, a link, or a folder with all in it.
-
-    Raises:
-        OSError: it cannot be taken away.
-    """
+    """Take away a file, a link, or a folder with all in it."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:

@@ -230,11 +230,7 @@ class Summary:
         return first or (LEFT_OUT if self.no_skip and self.left_out else 0)
 
     def sentence(self, place: str) -> str:
-        """Return what is wrong, where, and what to do, as one sentence; empty if all is well.
-
-        Args:
-            place: the tree as the user named it.
-        """
+        """Return what is wrong, where, and what to do, as one sentence; empty if all is well."""
         if self.error:
             return self.error
         if lost := self.named(Verdict.FAILED):
@@ -273,15 +269,7 @@ class StepObserver(Protocol):
 
 
 def select_steps(steps: Sequence[Step], options: Options) -> tuple[Step, ...]:
-    """Return the steps that are wanted, in their order.
-
-    Args:
-        steps: the whole ladder.
-        options: which of them, and the shard.
-
-    Raises:
-        BadOptionError: there is no such step, it comes too late, or the shard has a part in none.
-    """
+    """Return the steps that are wanted, in their order."""
     names = [step.name for step in steps]
     for name in (*options.only, *filter(None, [options.until])):
         if name not in names:
@@ -305,11 +293,6 @@ def run_steps(steps: Sequence[Step], tree: PortedTree, watch: StepObserver) -> S
 
     The summary comes whatever happens: an error, a defect or a full disk is a failure of the step
     that met it, and an interruption ends the ladder.
-
-    Args:
-        steps: the steps.
-        tree: what they look at.
-        watch: is told how it goes.
     """
     start = time.monotonic()
     results: list[Result] = []

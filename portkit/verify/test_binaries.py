@@ -85,18 +85,7 @@ def build_binaries(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[Binary, ...]:
-    """Build test binaries with cargo and return them in the order of their names.
-
-    Args:
-        tree: the tree.
-        arguments: which ones: packages, features, targets, as ``cargo test`` takes them.
-        folder: the workspace; the tree's root by default.
-        environment: variables beside cargo's own.
-
-    Raises:
-        VerificationError: they cannot be built; the sentence has the first errors, with the rules
-            that wrote the lines where they are the port's.
-    """
+    """Build test binaries with cargo and return them in the order of their names."""
     root = folder or tree.root
     command = ("test", "--no-run", "--message-format=json", *arguments)
     done = tree.cargo(*command, folder=root, environment=environment)
@@ -149,10 +138,6 @@ def test_binary(
             memory limit allows.
         command: what starts a program on an emulated GPU. Each test has a process of its own then,
             since what one leaves behind there nobody has tested.
-
-    Raises:
-        VerificationError: the binary does not list its tests.
-        ToolError: the binary is gone.
     """
     runner = _Runner(tree, binary, environment or {}, reserved, command)
     names = runner.names()
@@ -172,13 +157,7 @@ def test_binary(
 
 
 def test_documentation(tree: PortedTree, *arguments: str, folder: Path | None = None) -> Results:
-    """Run the tests in the documentation, of which the first shard takes all.
-
-    Args:
-        tree: the tree.
-        arguments: packages and features, as ``cargo test`` takes them.
-        folder: the workspace; the tree's root by default.
-    """
+    """Run the tests in the documentation, of which the first shard takes all."""
     if tree.options.shard.index != 1:
         return Counter()
     patience = tree.options.test_seconds * _DOCUMENTATION_PATIENCE

@@ -17,11 +17,7 @@ _LENGTH: Final = 200
 
 
 def summarize_failures(lines: Iterable[str]) -> dict[str, str]:
-    """Return what each failed test said last, by the test's name; one that said nothing has none.
-
-    Args:
-        lines: what a test binary wrote.
-    """
+    """Return the last message of each failed test that wrote one, by test name."""
     outputs: dict[str, list[str]] = {}
     current: list[str] = []
     for line in lines:

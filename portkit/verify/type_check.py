@@ -102,19 +102,7 @@ def check(
     *rustc: str,
     folder: Path | None = None,
 ) -> CheckRun:
-    """Run ``cargo check`` or ``cargo clippy`` on every target of the crates that are looked at.
-
-    Args:
-        tree: the tree.
-        command: what follows ``cargo``.
-        features: the Cargo features, by name.
-        rustc: what the compiler is given beside; clippy alone can.
-        folder: where it runs; the tree's root by default.
-
-    Raises:
-        ToolError: cargo is missing.
-        VerificationError: cargo was killed, or the user names a crate that the tree does not have.
-    """
+    """Run ``cargo check`` or ``cargo clippy`` on every target of the crates that are looked at."""
     done = tree.cargo(
         command,
         *tree.compiled,

@@ -63,12 +63,7 @@ class Crate:
 
 
 def draw_workspace(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
-    """Return the map, which fills a box of ``WIDTH`` by ``HEIGHT``.
-
-    Args:
-        report: of the scan.
-        settled: whether places with nothing to write are part of it.
-    """
+    """Return the map, which fills a box of ``WIDTH`` by ``HEIGHT``."""
     crates: dict[str, list[ReportedSite]] = {}
     for path, sites in report.group_by_crate().items():
         shown = [s for s in sites if settled or s.state is not State.KEPT]

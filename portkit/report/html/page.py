@@ -51,16 +51,7 @@ def render_page(
     written: str = "",
     link: str = "",
 ) -> str:
-    """Return the page.
-
-    Args:
-        report: what to show.
-        snippets: the text at each place, by its identity; shown only with ``source``.
-        source: whether lines of the tree's own text are part of it.
-        verified: the document of ``portkit verify``, to be shown beside it.
-        written: what ``portkit apply`` has just written, as a sentence without its full stop.
-        link: the address of a place, with ``{path}`` and ``{line}`` in it; none without.
-    """
+    """Return the page."""
     template = make_environment().get_template("page.html.j2")
     by_crate = report.group_by_crate()
     return template.render(
@@ -95,11 +86,7 @@ def render_page(
 
 
 def make_environment(*folders: Path) -> jinja2.Environment:
-    """Return what makes pages of templates, with the filters that they share.
-
-    Args:
-        folders: where templates are looked for before the report's own.
-    """
+    """Return what makes pages of templates, with the filters that they share."""
     import jinja2
 
     made = jinja2.Environment(
