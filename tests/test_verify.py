@@ -270,7 +270,7 @@ def test_of_what_passed_only_the_beginning_is_shown() -> None:
         (pass_step(*lines[:7], left_out=["nvcc"]), [*lines[:7], "left out: nvcc"]),
         (
             pass_step(*lines, left_out=["nvcc"]),
-            [*lines[:6], "and 3 lines more, which --json and --junit write", "left out: nvcc"],
+            [*lines[:6], "and 3 lines more, which --json writes", "left out: nvcc"],
         ),
         (fail_step(*lines), lines),
     ):

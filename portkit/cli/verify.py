@@ -186,14 +186,6 @@ def verify(
             show_default=False,
         ),
     ] = "",
-    junit: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="Write a JUnit document as well, with a case for each step and ported test.",
-            show_default=False,
-        ),
-    ] = "",
     page: Annotated[
         Path | None,
         typer.Option(
@@ -262,10 +254,9 @@ def verify(
             error_screen=open_error_terminal(),
             live=sys.stderr.isatty(),
             document=json,
-            junit=junit,
         )
         if series:
-            if json or junit or page is not None:
+            if json or page is not None:
                 raise typer.BadParameter("--series writes no document: leave those options away")
             from portkit.cli.series import verify_series
 

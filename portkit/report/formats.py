@@ -28,8 +28,6 @@ class ReportFormat(StrEnum):
     """A checklist of what is left, in Markdown."""
     SARIF = "sarif"
     """For code scanning services."""
-    JUNIT = "junit"
-    """For the test reports of CI services."""
 
 
 def render_report(
@@ -64,10 +62,6 @@ def render_report(
         from portkit.report.sarif import render_sarif
 
         return render_sarif(report, source=source)
-    if form is ReportFormat.JUNIT:
-        from portkit.report.junit import render_junit
-
-        return render_junit(report, source=source)
     from portkit.report.html import render_page
     from portkit.report.snippets import build_snippets
 

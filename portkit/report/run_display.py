@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from portkit.errors import DiskError
 from portkit.report.terminal import shorten_text
-from portkit.report.verify_junit import render_verify_junit
 from portkit.report.verify_report import (
     format_duration,
     render_step,
@@ -125,17 +124,12 @@ class RunReporter:
         error_screen: Terminal,
         live: bool = False,
         document: str = "",
-        junit: str = "",
     ) -> None:
         self.root, self.options = root, options
         self.errors, self.error_screen = errors, error_screen
         self._show = show
         self.apart = document == "-"
-        wanted = (
-            ("" if self.apart else document, render_verify_json),
-            (junit, render_verify_junit),
-        )
-        self.documents = [(Path(name), text) for name, text in wanted if name]
+        self.document = Path(document) if document and not self.apart else None
         self.screen = error_screen if self.apart else screen
         self.line_at_bottom = StatusLine(errors, error_screen) if live else None
         self.crates = CargoProgress()
@@ -195,11 +189,10 @@ class RunReporter:
         self._write(summary)
 
     def _write(self, summary: Summary) -> None:
-        for place, text in self.documents:
-            self._replace(place, text(self.root, self.options, summary))
-
-    def _replace(self, place: Path, text: str) -> None:
-        """Write a document beside its place and move it there, or into what is no plain file."""
+        """Write the document beside its place and move it there, or into what is no plain file."""
+        if (place := self.document) is None:
+            return
+        text = render_verify_json(self.root, self.options, summary)
         try:
             if place.exists() and not place.is_file():
                 place.write_text(text, encoding="utf-8")

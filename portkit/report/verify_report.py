@@ -39,7 +39,7 @@ def render_step(result: Result, terminal: Terminal) -> Iterator[str]:
     # What passed is not read line by line; what failed, or was left out, is.
     more = len(lines) - _PASSED_LINES if result.verdict is Verdict.PASSED else 0
     if more > 1:
-        lines[-more:] = [f"and {more} lines more, which --json and --junit write"]
+        lines[-more:] = [f"and {more} lines more, which --json writes"]
     for evidence in (*lines, *(f"left out: {r}" for r in result.outcome.left_out)):
         yield from wrap_text(f"    {evidence}", terminal.width, "      ")
 
