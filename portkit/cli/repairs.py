@@ -110,8 +110,7 @@ def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None)
     from portkit.repairs.commit_message import format_message
     from portkit.repairs.defect_repairs import merge_changes
     from portkit.report.model import count_noun
-    from portkit.transaction.checkout import open_checkout
-    from portkit.transaction.commits import Commit, commit_series, write_patches
+    from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
     from portkit.transaction.refusals import check_plan
     from portkit.workspace.git import check_clean
 

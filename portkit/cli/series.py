@@ -28,8 +28,7 @@ def write_series(
     from portkit.report.commit_message import render_messages, render_subject
     from portkit.report.model import count_noun, make_report
     from portkit.report.series import split_port
-    from portkit.transaction.checkout import open_checkout
-    from portkit.transaction.commits import Commit, commit_series, write_patches
+    from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
     from portkit.transaction.refusals import check_plan
     from portkit.workspace.git import check_clean
 

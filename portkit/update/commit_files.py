@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
+from portkit.workspace.git_output import write_blobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,12 +59,7 @@ def hash_commit(git: GitRepository, commit: str, changes: Sequence[Change]) -> s
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         index = Path(scratch) / "index"
         modes = {path: mode for mode, _, path in _list_entries(git, commit, index)}
-        places = [Path(scratch) / str(number) for number in range(len(changes))]
-        for place, change in zip(places, changes, strict=True):
-            place.write_bytes(change.after)
-        names = "".join(f"{place}\n" for place in places).encode()
-        arguments = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-        blobs = git.run(*arguments, given=names).decode().split()
+        blobs = write_blobs(git.top, [change.after for change in changes], Path(scratch))
         entries = "".join(
             f"{modes.get(path, _PLAIN)} {blob}\t{path}\0"
             for change, blob in zip(changes, blobs, strict=True)

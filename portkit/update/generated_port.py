@@ -53,7 +53,7 @@ class PortRequest(Value, frozen=True):
         since: the commit of upstream before, whose own count less than the user's.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says.
         recorded: the gating of the last pure port, where nobody says.
-        profile: the codebase's directory; by default as ``portkit.engine.session.scan_tree`` finds it.
+        profile: the codebase's directory; by default as ``scan_tree`` finds it.
     """
 
     said: str

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.errors import ToolError
 from portkit.syntax.value import Value
-from portkit.workspace.git_runner import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,25 +36,9 @@ class Merge(Value, frozen=True):
 def merge_commits(git: GitRepository, ours: str, theirs: str) -> Merge:
     """Merge two commits."""
     # The base is shown between the sides, so that each hunk tells what it was before.
-    arguments = (
-        "-c",
-        "merge.conflictStyle=diff3",
-        "merge-tree",
-        "--write-tree",
-        "-z",
-        "--messages",
-    )
-    done = run_git(git.top, *arguments, ours, theirs)
-    if done.returncode not in (0, 1):
-        said = (done.stderr.decode(errors="backslashreplace").strip().splitlines() or [""])[0]
-        raise ToolError(
-            f"`git merge-tree` failed in {git.top} ({said or 'no message'}): mend the repository"
-            " and run portkit again; nothing was changed"
-        )
-    fields = done.stdout.decode(errors="surrogateescape").split("\0")
-    tree, rest = fields[0], fields[1:]
-    if done.returncode == 0:
-        return Merge(ours, theirs, tree, {}, {})
+    arguments = ("merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
+    printed = git.run("-c", "merge.conflictStyle=diff3", *arguments, accept=(0, 1))
+    tree, *rest = printed.decode(errors="surrogateescape").split("\0")
     end = rest.index("")
     stages: dict[str, dict[int, str]] = {}
     for entry in rest[:end]:

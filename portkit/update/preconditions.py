@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
 from portkit.syntax.value import Value
+from portkit.transaction.commits import signs_commits
 from portkit.update.repository import GitRepository
 from portkit.workspace.cargo_workspace import check_folder
 from portkit.workspace.git import check_idle, find_uncommitted, list_paths
 from portkit.workspace.git_repository import find_repository
-from portkit.workspace.git_runner import query_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,10 +91,8 @@ def open_repository(root: Path, vendor: str) -> MovableBranch:
     if not head:
         raise HistoryError(f"{branch} of {top} has no commit yet: commit the tree first")
     _check_vendor(git, branch, vendor)
-    wanted = query_config(git.top, "--type=bool", "--get", "commit.gpgSign")
-    signs = wanted.stdout.strip() == b"true"
     tip = git.commit_of(_HEADS + vendor)
-    return MovableBranch(git, root, branch, head, vendor, tip, signs)
+    return MovableBranch(git, root, branch, head, vendor, tip, signs_commits(git.top))
 
 
 def _check_version(git: GitRepository) -> None:

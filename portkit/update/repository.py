@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.errors import HistoryError, ToolError
+from portkit.errors import HistoryError
 from portkit.syntax.value import Value
 from portkit.workspace.generated_ports import AUTHOR
 from portkit.workspace.git_identity import read_committer, read_identity
+from portkit.workspace.git_output import find_commit, read_git, read_git_line
 from portkit.workspace.git_runner import run_git
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -31,28 +32,18 @@ class GitRepository(Value, frozen=True):
         *arguments: str,
         given: bytes = b"",
         index: Path | None = None,
-        variables: Mapping[str, str] | None = None,
         accept: Sequence[int] = (0,),
     ) -> bytes:
         """Return what git prints."""
-        done = run_git(self.top, *arguments, given=given, index=index, variables=variables)
-        if done.returncode not in accept:
-            said = done.stderr.decode(errors="backslashreplace").strip().splitlines()
-            raise ToolError(
-                f"`git {arguments[0]}` failed in {self.top}"
-                f" ({said[0] if said else 'no message'}): mend the repository and run portkit again"
-            )
-        return done.stdout
+        return read_git(self.top, *arguments, given=given, index=index, accept=accept)
 
     def line(self, *arguments: str, accept: Sequence[int] = (0,)) -> str:
-        """Return the one line that git prints; empty where it prints none."""
-        return self.run(*arguments, accept=accept).decode(errors="surrogateescape").strip()
+        """Return the one line that git prints; empty if it prints none."""
+        return read_git_line(self.top, *arguments, accept=accept)
 
     def commit_of(self, revision: str) -> str:
-        """Return the hash of the commit that a revision names; empty where it names none."""
-        peeled = f"{revision}^{{commit}}"
-        options = ("--verify", "--quiet", "--end-of-options")
-        return self.line("rev-parse", *options, peeled, accept=(0, 1, 128))
+        """Return the hash of the commit that a revision names; empty if it names none."""
+        return find_commit(self.top, revision)
 
     def named(self, revision: str, option: str) -> str:
         """Return the hash of the commit that an option names."""
@@ -73,8 +64,7 @@ class GitRepository(Value, frozen=True):
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether a commit is in the history of another."""
         self.run("rev-parse", "--verify", f"{older}^{{commit}}")
-        done = run_git(self.top, "merge-base", "--is-ancestor", older, newer)
-        return done.returncode == 0
+        return run_git(self.top, "merge-base", "--is-ancestor", older, newer).returncode == 0
 
     def bases(self, one: str, other: str) -> list[str]:
         """Return the best common ancestors of two commits."""
@@ -99,8 +89,9 @@ class GitRepository(Value, frozen=True):
             address = committer[committer.rindex("<") + 1 : committer.rindex(">")]
             variables |= {"GIT_AUTHOR_NAME": AUTHOR, "GIT_AUTHOR_EMAIL": address}
         options = [word for parent in parents for word in ("-p", parent)]
-        arguments = ("commit-tree", tree, *options)
-        return self.run(*arguments, given=message.encode(), variables=variables).decode().strip()
+        return read_git_line(
+            self.top, "commit-tree", tree, *options, given=message.encode(), variables=variables
+        )
 
     def identity(self) -> dict[str, str]:
         """Return the variables under which git commits in the user's name, and makes up none."""

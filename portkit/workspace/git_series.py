@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import ToolError
 from portkit.syntax.value import Value
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_output import read_git
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,11 +44,13 @@ def find_series_members(root: Path) -> tuple[SeriesCommit, ...]:
         ToolError: git is missing or failed.
     """
     form = f"--format=%H%x00%P%x00%s%x00%(trailers:key={TRAILER},valueonly,separator=%x20)"
-    text = _git(root, "log", "--first-parent", "-z", f"--grep=^{TRAILER}:", "--max-count=1", form)
+    text = read_git(
+        root, "log", "--first-parent", "-z", f"--grep=^{TRAILER}:", "--max-count=1", form
+    )
     if not text:
         return ()
     end = text.split(b"\0")[0].decode()
-    fields = _git(root, "log", "--first-parent", "-z", form, end).split(b"\0")
+    fields = read_git(root, "log", "--first-parent", "-z", form, end).split(b"\0")
     found: list[SeriesCommit] = []
     for commit, parents, subject, said in zip(*(fields[i::4] for i in range(4)), strict=False):
         match = re.match(rb"(\d+)/(\d+)\s*$", said)
@@ -75,12 +76,12 @@ def count_changed_lines(root: Path, commit: str) -> Mapping[str, tuple[int, int]
     """
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         index = Path(scratch) / "index"
-        own = root / os.fsdecode(_git(root, "rev-parse", "--git-path", "index").strip())
+        own = root / os.fsdecode(read_git(root, "rev-parse", "--git-path", "index").strip())
         if own.is_file():
             shutil.copyfile(own, index)
-        _git(root, "add", "--intent-to-add", "--all", "--", ".", index=index)
+        read_git(root, "add", "--intent-to-add", "--all", "--", ".", index=index)
         plain = ("--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
-        text = _git(root, "diff", "--numstat", "-z", *plain, commit, "--", ".", index=index)
+        text = read_git(root, "diff", "--numstat", "-z", *plain, commit, "--", ".", index=index)
     found = {}
     for entry in filter(None, text.split(b"\0")):
         added, removed, path = entry.split(b"\t", 2)
@@ -102,7 +103,7 @@ def read_texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str,
     """
     wanted = [path for path in paths if "\n" not in path]
     asked = "".join(f"{commit}:./{path}\n" for path in wanted)
-    answer = _git(root, "cat-file", "--batch", given=os.fsencode(asked))
+    answer = read_git(root, "cat-file", "--batch", given=os.fsencode(asked))
     found = {}
     at = 0
     for path in wanted:
@@ -113,11 +114,3 @@ def read_texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str,
             found[path] = answer[at : at + int(size[1])]
             at += int(size[1]) + 1
     return found
-
-
-def _git(root: Path, *arguments: str, index: Path | None = None, given: bytes = b"") -> bytes:
-    done = run_git(root, *arguments, index=index, given=given)
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
-        raise ToolError(f"`git {arguments[0]}` failed in {root} ({said[0]}): mend the repository")
-    return done.stdout
