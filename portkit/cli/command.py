@@ -41,10 +41,7 @@ class Command(Value, frozen=True):
     """A command of the program.
 
     Attributes:
-        name: as the user types it.
         run: reads the arguments and ends the program with an exit code.
-        examples: command lines that the help shows.
-        kind: makes the help.
     """
 
     name: str

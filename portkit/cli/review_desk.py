@@ -46,10 +46,8 @@ class Exclusion(Value, frozen=True):
     """An exclusion that is not written yet.
 
     Attributes:
-        named: the findings that the user named.
         excluded: these, and those of the same code in the same item.
         others: those that go with them, each with the reason.
-        changes: what is written.
         left: a sentence on what the port wrote there before; empty where it wrote nothing.
     """
 

@@ -42,8 +42,6 @@ class EditorSite(Value, frozen=True):
     """A place in an editor.
 
     Attributes:
-        site: the place.
-        finding: what was found there.
         shown: the file that it is shown in.
         range: where it is shown: in a long place, its first line.
     """

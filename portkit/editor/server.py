@@ -46,7 +46,6 @@ class Server(LanguageServer):
     """The server, with a tree for each workspace that is open.
 
     Attributes:
-        trees: by their roots.
         ended: whether the client has said that it needs no more.
     """
 

@@ -21,9 +21,6 @@ class Additions(Value, frozen=True):
     """What is new with the port for whoever uses the crates.
 
     Attributes:
-        crates: the folders of new crates.
-        features: the names of new features.
-        enums: public enums that gain a variant.
         breaking: those of them that a ``match`` without ``_`` may be about, in every build.
     """
 

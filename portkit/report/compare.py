@@ -61,7 +61,6 @@ class Comparison:
 
     Attributes:
         old: what the older scan looked at, such as ``toy 1.2.3``.
-        new: what the newer scan looked at.
         differences: by kind, then by path and line.
         shifted: how many places stand in their file, as they were, at another line.
         same: how many places are as they were.

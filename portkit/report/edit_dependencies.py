@@ -46,11 +46,8 @@ class WrittenFinding(Value, frozen=True):
     """What one finding writes.
 
     Attributes:
-        code: the finding's.
         path: the file that is edited, or the file or folder that is added.
-        symbol: the finding's.
         crate: the directory of the crate that holds it.
-        edits: what is written into the file.
         files: the text of each file that is added, by its path; of a crate, that of its manifest.
         added_crate: the name of the crate that it adds, if it does.
     """

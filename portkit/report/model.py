@@ -129,25 +129,17 @@ class Report(Value, frozen=True):
 
     Attributes:
         root: the workspace as the user named it, with ``/``.
-        version: the workspace's version.
         codebase: the codebase profile's name; empty for a codebase without one.
-        vendor: the vendor backend that is written.
         platform: what prose calls the vendor's platform, such as ``ROCm``.
         gating: ``dummy`` or ``cfg``.
-        crates: sorted by path.
-        files: how many files were looked at.
-        sites: sorted by path and position.
-        unaccounted: sorted by path and position.
         partial: whether only chosen places are part of it.
         obstacle: why ``portkit apply`` would refuse the tree; empty where it would not.
         unseen: how many sources of kernels were not looked into.
         untaken: how many of these the crate of kernels takes that ``portkit apply`` would write.
         shared: whether that crate compiles them as they stand.
         outdated: files that were written as a whole and are not what would be written now, sorted.
-        directory: the codebase's, if it has one.
         asked: how the tree was to be looked at, in options as they are typed, a space before each.
         folder: the name of the workspace's folder, also if the user named it ``.``.
-        additions: what the port will add.
     """
 
     root: str

@@ -29,7 +29,6 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of the work.
 
     Attributes:
-        title: for the reader of the plan.
         verify: the command that shows that the phase is done.
         codes: beginnings of the codes that belong to it wherever they stand.
         paths: patterns over paths relative to the root.

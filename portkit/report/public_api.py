@@ -49,7 +49,6 @@ class ApiChanges(Value, frozen=True):
         features: the features that crates gained, with the crates' names.
         defaults: the same of what is on unless somebody turns it off.
         names: names that are new, or that were not public, by what they are.
-        enums: public enums that gained a variant.
         closed: those of them that a ``match`` without ``_`` may be about.
     """
 
@@ -64,7 +63,6 @@ class _Name(Value, frozen=True):
     """A public name.
 
     Attributes:
-        kind: what it is, in the plural.
         symbol: the name, with what it is a member of.
         closed: whether it is a variant that each ``match`` without ``_`` must know in every build
             (the Rust reference, "The non_exhaustive attribute").

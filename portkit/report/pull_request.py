@@ -47,9 +47,6 @@ class PullRequestFacts(Value, frozen=True):
 
     Attributes:
         renamed: a name of the source's as the written vendor has it.
-        feature: the Cargo feature of the port.
-        crates: those that have it.
-        base: the commit before the port.
         lines: lines added and removed since then, by file.
         api: what is new to who uses the crates.
         series: the commits of the series; none where there is none.

@@ -60,9 +60,7 @@ class Series(Value, frozen=True):
     """The parts of a port, in their order.
 
     Attributes:
-        parts: each changes something.
         changes: all of them together, as one run would make them; sorted by path.
-        unformatted: as in a plan.
     """
 
     parts: tuple[Part, ...]

@@ -38,7 +38,6 @@ class Terminal(Value, frozen=True):
     """Where a report is read.
 
     Attributes:
-        width: in columns.
         coloured: whether escape sequences are understood and wanted.
     """
 

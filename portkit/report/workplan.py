@@ -49,13 +49,9 @@ class Task:
     """One thing to do.
 
     Attributes:
-        what: in the imperative.
-        why: the rule's reason.
         verify: how to see that it is done.
-        priority: how much depends on it.
         minutes: what it is taken to cost a person.
         done: whether the tree shows that it is done.
-        sites: where.
     """
 
     what: str

@@ -11,7 +11,6 @@ class Change(Value, frozen=True):
     Attributes:
         path: the file, relative to the workspace root, with ``/``.
         before: the content that the plan was made from; None: the file must not exist.
-        after: the new content.
     """
 
     path: str

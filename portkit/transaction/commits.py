@@ -45,12 +45,9 @@ class Checkout(Value, frozen=True):
     """The commit and the branch that commits follow.
 
     Attributes:
-        root: the workspace root, absolute.
-        repository: the repository that holds it.
         prefix: the root's place in it, empty or with ``/`` at its end.
         head: the hash of the commit that is checked out.
         branch: the full name of the branch that is checked out; empty if there is none.
-        identity: variables that name the author.
     """
 
     root: Path

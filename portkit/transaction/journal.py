@@ -84,7 +84,6 @@ class Record(Value, frozen=True, forbid_unknown_fields=True):
         root: the workspace root, for a reader; the tree may have been moved since.
         run: hexadecimal digits that no other run has.
         folders: the folders that the run makes, outer ones first.
-        entries: the files.
     """
 
     root: str

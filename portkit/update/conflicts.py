@@ -51,7 +51,6 @@ class ConflictSite(Value, frozen=True):
         id: the identity of the place, as reports have it: the code and eight digits.
         position: where upstream's file has it: ``path:line``.
         construct: the construct in words, and the item that holds it.
-        message: what the finding says.
     """
 
     id: str
@@ -79,7 +78,6 @@ class Conflict(Value, frozen=True):
     Attributes:
         position: where the user's file has it, ``path:line``, or the path where it is a whole file.
         places: what rules wrote there; none where it is upstream's own.
-        advice: what happened, and what to do.
         sides: the user's and the port's; none where it is a whole file.
     """
 

@@ -30,7 +30,6 @@ class GeneratedTree(Value, frozen=True):
 
     Attributes:
         upstream: the commit of upstream that it is the port of.
-        tree: the hash of its files.
         scan: the scan of upstream's commit, kernels included.
     """
 

@@ -19,8 +19,6 @@ class Merge(Value, frozen=True):
     """What came of a merge.
 
     Attributes:
-        ours: the commit that is merged into.
-        theirs: the commit that is merged.
         tree: the hash of the merged files; where there are conflicts, with their markers.
         stages: of each path in conflict the blobs, by stage: 1 the base, 2 ours, 3 theirs.
         said: what git says of each path in conflict.

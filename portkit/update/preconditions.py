@@ -26,13 +26,8 @@ class MovableBranch(Value, frozen=True):
     """A repository whose branch can be moved.
 
     Attributes:
-        git: the repository.
-        root: the workspace root.
-        branch: the user's branch.
-        head: the hash of its commit.
         vendor: the name of the branch of pure ports.
         tip: the hash of that branch's commit; empty where there is no such branch.
-        signs: whether the user has commits signed.
     """
 
     git: GitRepository

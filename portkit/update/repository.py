@@ -20,7 +20,6 @@ class GitRepository(Value, frozen=True):
     """git in a repository: plumbing that runs nothing of the repository's own.
 
     Attributes:
-        top: the work tree's top folder.
         below: the workspace below it, with ``/`` at its end; empty where it is the top.
     """
 

@@ -51,7 +51,6 @@ class UpdateRequest(Value, frozen=True):
         of: the commit of upstream that the port is of, where the history does not tell.
         pure: the commit whose files are the pure port, where it is not to be made again.
         unrelated: whether the new commit of upstream need not descend from the one before.
-        check: whether nothing is to be moved.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, or the port before.
         profile: the codebase's directory, where it is named.
     """
@@ -70,12 +69,9 @@ class UpdateOutcome(Value, frozen=True):
 
     Attributes:
         title: what is ported: a codebase and its version.
-        port: the hash of the pure port.
-        is_new: whether that was committed now.
         begun: whether the branch of pure ports was begun.
         edited: the files of the port that the user's branch has changed, where it was begun.
         merged: the hash that the user's branch has now; empty where it was not moved.
-        conflicts: what keeps it from being merged.
         unproven: where nobody has tried a port of the version, a sentence that says so.
         gating: what the pure port has without the feature, ``dummy`` or ``cfg``.
     """
@@ -95,7 +91,6 @@ class _Start(Value, frozen=True):
     """Where an update begins.
 
     Attributes:
-        port: the last pure port.
         current: the commit to merge into; the user's, or one that joins the pure port to it.
         edited: see ``Outcome``.
         begun: whether the pure port is new to the repository.

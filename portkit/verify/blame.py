@@ -39,8 +39,6 @@ class Author:
     """The finding that a line came from.
 
     Attributes:
-        rule: its code.
-        site: its identity, as reports have it.
         origin: its place in the tree before the port: ``path:line symbol``.
     """
 

@@ -50,11 +50,7 @@ class CrosscheckRun:
     """The cross-check, once through.
 
     Attributes:
-        run: what it ran on.
-        comparison: what it said.
-        table: what is understood.
         judged: what of that explains what it said.
-        seen: what the CPU device has seen.
     """
 
     run: DeviceRun

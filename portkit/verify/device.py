@@ -38,14 +38,7 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True)
 class TestRun:
-    """The tests, once through.
-
-    Attributes:
-        run: what they ran on.
-        results: how each went.
-        seen: what the CPU device has seen.
-        seconds: how long it took.
-    """
+    """The tests, once through."""
 
     run: DeviceRun
     results: Results

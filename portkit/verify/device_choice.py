@@ -82,7 +82,6 @@ class DeviceRun:
 
     Attributes:
         on: what they run on, such as ``gfx1100, wave 32``.
-        environment: what the test processes are given.
         command: what starts a program on an emulated GPU, before its path; none for another device.
     """
 
@@ -96,8 +95,6 @@ class ChosenDevice:
     """The device.
 
     Attributes:
-        title: what it is.
-        simulated: whether it is the CPU device.
         environment: what cargo is given to build for it.
         runs: the tests, once for each way in which the device can be tried.
         reserved: bytes of address space that a process on it takes without using them.

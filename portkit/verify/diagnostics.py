@@ -27,8 +27,6 @@ class LineRange(NamedTuple):
 
     Attributes:
         path: the file, relative to the root, with ``/``.
-        first: the first of them.
-        last: the last of them.
         primary: whether the complaint is about them, rather than says more by them.
     """
 
@@ -45,10 +43,7 @@ class Diagnostic:
     Attributes:
         level: ``error`` or ``warning``.
         code: the compiler's, such as ``E0004`` or ``clippy::needless_return``; may be empty.
-        message: in one line.
         path: the file, relative to the root, with ``/``; empty for none of the tree's.
-        line: from 1; 0 for none.
-        column: from 1; 0 for none.
         rule: the code of the rule that wrote the line; empty where no rule did.
         site: the identity of the finding, as reports of ``scan`` have it.
         origin: the place in the tree before the port that the line was written for.

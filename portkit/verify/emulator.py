@@ -47,7 +47,6 @@ class Userspace:
     """A ROCm that programs run with.
 
     Attributes:
-        machine: where its files are read.
         enter: the program that runs another one in its root file system; none for this system's.
         installation: the folder that the user names; empty for what the system finds by itself.
     """
@@ -86,9 +85,6 @@ class Emulator:
 
     Attributes:
         gpu: such as ``gfx1100``.
-        program: the emulator.
-        config: what describes the GPU to it.
-        userspace: what programs run with.
         notes: what was found, and what a port would miss, a sentence each.
     """
 

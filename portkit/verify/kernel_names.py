@@ -39,7 +39,6 @@ class NameComparison:
     """What the names that are asked for come to.
 
     Attributes:
-        found: how many names were found.
         wrong: what is not as it must be, one sentence each.
         unimplemented: what differs from a kernel's name in the dtype alone: the dtypes, by module
             and by the rest of the name.

@@ -70,7 +70,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
         "compiled": len(found.cells) - len(found.failures),
         "not compiled": len(found.failures),
         "kernels": sum(len(cell.uses) for cell in found.cells),
-        "spilling": sum(bool(u.vgpr_spills or u.sgpr_spills) for c in found.cells for u in c.uses),
+        "spilling": sum(cell.spilling for cell in found.cells),
         "over budget": len(found.worse),
         **_count_cells(found),
     }
@@ -137,8 +137,7 @@ def _count_cells(found: KernelsVerification) -> Mapping[str, int]:
             figures[f"{name}, failed"] = 1
         else:
             figures[f"{name}, kernels"] = len(cell.uses)
-            spilling = sum(bool(use.vgpr_spills or use.sgpr_spills) for use in cell.uses)
-            figures[f"{name}, spilling"] = spilling
+            figures[f"{name}, spilling"] = cell.spilling
     return figures
 
 
@@ -146,10 +145,10 @@ def _group_by_architecture(
     found: KernelsVerification, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> Iterator[str]:
     for arch in archs:
-        uses = [use for cell in found.cells if cell.compiled.arch == arch for use in cell.uses]
-        spilling = sum(bool(use.vgpr_spills or use.sgpr_spills) for use in uses)
+        cells = [cell for cell in found.cells if cell.compiled.arch == arch]
+        kernels, spilling = sum(len(c.uses) for c in cells), sum(c.spilling for c in cells)
         kept = "all within their budgets" if arch in budgets else "there is no budget"
-        yield f"{arch}: {len(uses)} kernels, {spilling or 'none'} of which spill; {kept}"
+        yield f"{arch}: {kernels} kernels, {spilling or 'none'} of which spill; {kept}"
 
 
 def _render_spills(own: Directory | None, found: KernelsVerification) -> Iterator[str]:

@@ -43,12 +43,7 @@ WAVES: Final = (32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of equal shares of a list of work, for machines that work side by side.
-
-    Attributes:
-        index: which share, from 1.
-        count: how many there are.
-    """
+    """One of equal shares of a list of work, for machines that work side by side."""
 
     index: int = 1
     count: int = 1
@@ -109,7 +104,6 @@ class Options:
         packages: the crates that are type-checked, linted and tested; none for all, and for the
             tests of those that the codebase's profile names.
         device: what the ported tests run on, one of ``DEVICES``.
-        gpu: the architecture that is emulated.
         emulator: the program of AMD's emulator; empty for the one that the machine names.
         rocm: the folder of the ROCm that the emulator runs; empty for the one that is found.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.

@@ -53,8 +53,6 @@ class PortedTree:
     """A ported tree.
 
     Attributes:
-        scan: the scan of the tree.
-        options: what the user asks for.
         say: is given each line that cargo writes, and what is being done.
     """
 

@@ -40,8 +40,6 @@ class KernelRequest:
     """A call that loads a kernel.
 
     Attributes:
-        path: the file.
-        line: of the call, from 1.
         module: the constant that holds the module, such as ``AFFINE``.
         names: what it may ask for, with ``DTYPE`` and ``ANYTHING``; sorted.
         unknown: the expression that could not be resolved; empty when all is known.

@@ -32,11 +32,7 @@ _FIELDS: Final = ("evidence", "left_out", "figures", "seconds", "tests")
 
 @dataclass(frozen=True)
 class ResultCache:
-    """The memory of one run.
-
-    Attributes:
-        tree: what is looked at.
-    """
+    """The memory of one run."""
 
     tree: PortedTree
 

@@ -59,8 +59,6 @@ class TypeCheckedPort:
     Attributes:
         whole: the scan of the tree, what was taken back told apart.
         chosen: the same with the places alone that are to be written.
-        plan: what is to be written.
-        taken: why each place was taken back.
         features: the features that the compiler was run with, in words.
     """
 

@@ -53,8 +53,6 @@ class Sandbox:
     """A sandbox for one tree.
 
     Attributes:
-        program: bubblewrap.
-        root: the tree's root, absolute.
         own: the folder of what is written in the sandbox.
     """
 

@@ -70,7 +70,6 @@ class Settings:
     Attributes:
         tested: the crates whose CPU tests are compared with the baseline's; none for the whole
             workspace.
-        environment: set for every cargo command.
         device: set where tests are built for a device.
         cpu_device: set beside that where it is the CPU device; ``{archs}`` stands for the
             architectures that it answers as, ``{cache}`` for a folder for what is compiled.

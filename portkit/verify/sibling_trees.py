@@ -21,7 +21,6 @@ class SiblingTrees(Value, frozen=True):
     """What a tree depends on beside it.
 
     Attributes:
-        root: the tree, resolved.
         ways: the shortest way to each, as the parts of a path that begins with ``..``; sorted.
         levels: how many folders above the tree manifests name on the way to what lies farthest.
     """

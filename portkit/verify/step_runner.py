@@ -47,7 +47,6 @@ class Outcome:
     """What a step found.
 
     Attributes:
-        verdict: whether what it asks for holds.
         evidence: half sentences that support the verdict, the most telling first.
         left_out: what of its question it could not look at here, each with the reason.
         figures: counts that a program may want to have, by name.
@@ -118,8 +117,6 @@ class Step:
     """One step of the ladder.
 
     Attributes:
-        name: one word.
-        shows: what it proves, in one line.
         code: the exit code where it fails, of its own.
         take: looks at the tree; a ``PortkitError`` counts as a failure of the step.
         divisible: whether it takes ``Options.shard`` of its work; other steps belong to the first
@@ -143,9 +140,6 @@ class Result:
     """How one step went.
 
     Attributes:
-        step: the step's name.
-        shows: what the step proves.
-        outcome: what it found.
         seconds: how long it took; how long it took then, where it is remembered.
         code: the exit code of its failure, else 0.
         remembered: when the outcome was found, as ISO 8601 has it, where an earlier run found it.
@@ -175,7 +169,6 @@ class Summary:
 
     Attributes:
         results: one for each step that was wanted, in order, also for those not taken.
-        seconds: how long the run took.
         error: why no step could be taken, as a sentence; else empty.
         code: the exit code of that, or of an interruption; else 0.
         no_skip: whether what is left out counts as a failure.

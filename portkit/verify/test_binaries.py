@@ -64,10 +64,7 @@ class Binary:
 
     Attributes:
         name: its crate and source, such as ``toy_core unittests src/lib.rs``.
-        path: the program.
         folder: where cargo would run it: its package's.
-        package: the package's name.
-        version: the package's version.
         harness: whether it takes libtest's arguments; else it is one test.
     """
 

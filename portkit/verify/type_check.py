@@ -34,9 +34,7 @@ class CheckRun:
     """What one run of the compiler over the crates that are looked at says.
 
     Attributes:
-        good: whether everything compiled.
         found: its complaints, each with the lines that it names.
-        said: the errors of cargo itself.
     """
 
     good: bool

@@ -21,7 +21,6 @@ class Cell:
 
     Attributes:
         state: ``failed``, ``spilling``, ``clean``, or ``absent`` where it was not tried.
-        text: what is shown.
     """
 
     state: str
