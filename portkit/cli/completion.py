@@ -57,6 +57,5 @@ def complete_specs(incomplete: str) -> list[tuple[str, str]]:
 
 
 def _complete_list(incomplete: str, words: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return what the last word of a list with commas may become."""
     done, comma, begun = incomplete.rpartition(",")
     return [(done + comma + word, said) for word, said in words if word.startswith(begun)]

@@ -39,7 +39,6 @@ def trust_fetched_tree(root: Path) -> None:
 
 
 def _ask_user(root: Path) -> bool:
-    """Return the answer of the person at the terminal; no where there is none."""
     from portkit.workspace.trust import describe_origin
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -123,12 +123,10 @@ def device(
 
 
 def _is_cargo(words: Sequence[str]) -> bool:
-    """Return whether a command is cargo."""
     return Path(words[0]).name == "cargo"
 
 
 def _set_runner(command: Sequence[str]) -> dict[str, str]:
-    """Return the variable that makes cargo start each program by a command."""
     from portkit.errors import ToolError
     from portkit.workspace.programs import query_program
 

@@ -138,7 +138,6 @@ def _scan_tree(tree: Path, own: Directory | None) -> Scan:
 
 
 def _find_places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
-    """Return the places that a word names."""
     from portkit.report.explanation import find_by_identity
 
     if place["code"]:

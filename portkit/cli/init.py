@@ -63,7 +63,6 @@ def init(
 
 
 def _can_answer() -> bool:
-    """Whether somebody can answer."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

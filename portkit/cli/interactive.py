@@ -136,7 +136,6 @@ class InteractiveSession:
         return self.terminal.bad(line) if line.startswith("-") else line
 
     def _changed(self, scan: Scan, finding: Finding) -> Finding | None:
-        """Return the finding as a person has changed it, or none where they have not."""
         try:
             return self._edited(scan, finding)
         except ToolError as error:  # what was answered before must not be lost

@@ -141,7 +141,6 @@ def hipify(
 
 
 def _load_kernel_facts(profile: str) -> KernelProfile:
-    """Return what is known of the kernels of a codebase."""
     from portkit.cli.options import find_profile_directory
     from portkit.hipify.errors import KernelProfileError
     from portkit.hipify.kernel_profile import FILE, NO_PROFILE, load_profile
@@ -160,7 +159,6 @@ def _is_one_file(paths: list[Path]) -> bool:
 
 
 def _print_translation(done: HipifyReport) -> None:
-    """Send a translation to standard output, and what a person should read to standard error."""
     from portkit.report.hipify_report import render_listing, render_missing
 
     print_notice(render_listing(done, open_error_terminal()))

@@ -66,7 +66,6 @@ def find_sites_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
 
 
 def _explain_missing_site(scan: Scan, tree: Path, path: str) -> str:
-    """Return why there is no place in a file, as far as it is known."""
     origins = {copy: source for source, copy in scan.job.tree_facts.copied_files.items()}
     if path in origins:
         return f"the port makes this file from {origins[path]}, where its places are"

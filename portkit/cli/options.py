@@ -77,7 +77,6 @@ Profile = Annotated[
 
 
 def _parse_output_file(given: Path | None) -> Path | None:
-    """Return a file that a report goes to; none for standard output, which ``-`` stands for."""
     return None if given == Path("-") else given
 
 

@@ -43,7 +43,6 @@ def show_paged(text: str, *, wanted: bool = True) -> None:
 
 
 def _find_pager(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the pager's command; empty where there is none, or none that can be run."""
     said = next((environment[name] for name in VARIABLES if name in environment), _DEFAULT)
     try:
         words = shlex.split(said)
@@ -55,7 +54,6 @@ def _find_pager(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _run_pager(command: tuple[str, ...], data: bytes) -> bool:
-    """Have a pager show text, until the user leaves it; whether it could be started."""
     try:
         pager = subprocess.Popen(
             command,

@@ -99,7 +99,6 @@ def fetch(
 
 
 def _list_versions(name: str, *, offline: bool) -> None:
-    """Print the versions of a codebase, the newest first."""
     from portkit.codebases.registry import find_codebase
     from portkit.fetch import list_published_versions
     from portkit.profiles.entries import parse_release
@@ -570,7 +569,6 @@ def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
 
 
 def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Found:
-    """Return the places that ``--at`` names; none where it is not given."""
     if not at:
         return ()
     from portkit.cli.locations import find_named_sites
@@ -579,7 +577,6 @@ def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Fou
 
 
 def _choose_interactively(found: Scan) -> Scan:
-    """Return a scan with the places that the person at the terminal wants written."""
     from portkit.cli.interactive import InteractiveSession, edit_text
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -610,7 +607,6 @@ def _scan_tree(
     regenerate: bool = False,
     kernels: bool = False,
 ) -> tuple[Scan, Scan]:
-    """Return the scan of a tree, and the same with the chosen codes."""
     from portkit.engine.session import scan_tree, select_codes
 
     own = find_profile_directory(profile)

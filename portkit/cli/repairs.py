@@ -82,7 +82,6 @@ def repairs(
 
 
 def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tuple[Repair, ...]:
-    """Return the repairs that are asked for."""
     from portkit.errors import ProfileError
     from portkit.profiles.defects import FILE
     from portkit.repairs import defect_repairs as of
@@ -105,7 +104,6 @@ def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tup
 
 
 def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
-    """Write repairs as commits on the branch, or as patches."""
     from portkit.profiles.settings import is_decision_change
     from portkit.repairs.commit_message import format_message
     from portkit.repairs.defect_repairs import merge_changes

@@ -149,7 +149,6 @@ def review(
 
 
 def _is_confirmed() -> bool:
-    """Ask at a terminal whether an exclusion is to be written."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("--exclude asks before it writes: add --yes to answer in advance")
     print_notice("Exclude? [y]es  [n]o: ")

@@ -244,7 +244,6 @@ class ReviewDesk:
     def _depending(
         self, after: bytes, excluded: Sequence[PendingReview]
     ) -> dict[str, tuple[PendingReview, str]]:
-        """Return the other findings that change with an exclusion, each with the reason."""
         from portkit.engine.exclusions import NEEDS_DECISION
         from portkit.engine.partial_ports import find_missing_variants
         from portkit.engine.session import scan_tree
@@ -289,7 +288,6 @@ class ReviewDesk:
         save_answer(self.directory, changes)
 
     def _taken_out(self, before: bytes, after: bytes) -> tuple[tuple[Change, ...], str]:
-        """Return the changes that take out what the port has written, and what is said of it."""
         from portkit.errors import PortkitError
         from portkit.report.progress import show_waiting
         from portkit.update.dropped_sites import drop_sites
@@ -327,7 +325,6 @@ def _read_place(scan: Scan, identity: str, finding: Finding) -> PendingReview:
 
 
 def _build_skip_key(place: ReportedSite | Finding) -> tuple[str, str, str]:
-    """Return what a skip names of a place."""
     return place.code, place.path, place.symbol
 
 

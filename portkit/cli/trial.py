@@ -129,7 +129,6 @@ def trial(
 
 
 def _run_stages(wanted: SelftestOptions, report: Path) -> int:
-    """Take the stages, and write the report after each."""
     from datetime import UTC, datetime
 
     from portkit.selftest.document import build_document, read_program_versions

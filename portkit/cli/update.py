@@ -137,7 +137,6 @@ def _run_update(
     asked: UpdateRequest,
     profile: str,
 ) -> int:
-    """Do it, and print what came of it."""
     from portkit.update.preconditions import check_ready
     from portkit.update.update import BRANCH
 
@@ -177,7 +176,6 @@ def _format_tree_options(
 def _render_lines(
     ready: MovableBranch, asked: UpdateRequest, outcome: UpdateOutcome, tree: str, git: str
 ) -> Iterator[str]:
-    """Yield the lines of the report."""
     from portkit.report.model import count_noun
 
     port = f"The pure port of {outcome.title}"
@@ -243,7 +241,6 @@ def _render_conflict(conflict: Conflict, vendor: str) -> Iterator[str]:
 
 
 def _render_side(title: str, side: ConflictSide) -> Iterator[str]:
-    """Yield a side of a conflict, with the numbers of its lines."""
     from portkit.report.model import count_noun
 
     yield f"  {title}{'' if side.text else ': no line'}"

@@ -276,7 +276,6 @@ def verify(
 
 
 def _write_html_report(page: Path, directory: Path, options: Options, summary: Summary) -> None:
-    """Write the report of the tree as it is, with how the run went."""
     import json
 
     from portkit.cli.output import write_report

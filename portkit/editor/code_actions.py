@@ -128,7 +128,6 @@ def build_exclusion(
 
 
 def _build_skip_key(place: EditorSite) -> tuple[str, str, str]:
-    """Return what an exclusion names of a finding."""
     return place.site.code, place.site.path, place.site.symbol
 
 

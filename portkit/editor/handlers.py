@@ -148,7 +148,6 @@ def _list_actions(place: EditorSite, uri: str) -> Iterator[lsp.CodeAction]:
 
 
 def _resolve_action(server: Server, tree: EditorWorkspace, action: lsp.CodeAction) -> None:
-    """Put into an action what it changes; where that cannot be, say why."""
     data = action.data if isinstance(action.data, dict) else {}
     place = tree.place(str(data.get("place", "")))
     if place is None:

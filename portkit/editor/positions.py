@@ -60,7 +60,6 @@ class Positions:
         return Range(start, end)
 
     def _line(self, line: int, end: int) -> str:
-        """Return a line up to an offset, without its end."""
         last = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._data)
         text = self._data[self._starts[line] : min(last, end)]
         return text.rstrip(b"\r\n").decode(errors="ignore")

@@ -164,13 +164,11 @@ class Server(LanguageServer):
         return tree.scan is not None
 
     def _fail(self, tree: EditorWorkspace, sentence: str) -> None:
-        """Say that a tree could not be scanned, once."""
         if self._said.get(tree.root) != sentence:
             self._said[tree.root] = sentence
             self.say(sentence)
 
     def _publish(self, tree: EditorWorkspace) -> None:
-        """Show what has changed since it was shown."""
         documents = self.documents(tree)
         now = {
             documents.uri(path): [place.diagnostic for place in found]
@@ -213,7 +211,6 @@ class Server(LanguageServer):
 
 
 def _parse_uri(uri: str) -> Path | None:
-    """Return the file that a URI names; none where it names something else."""
     try:
         path = to_fs_path(uri) if uri.startswith("file:") else None
     except ValueError:
@@ -230,7 +227,6 @@ def _find_root(folder: Path | None) -> Path | None:
 
 
 def _relative_path(root: Path, path: Path) -> str:
-    """Return a path from a root; empty where it is not below it."""
     for base, file in ((root, path), (root.resolve(), path.resolve())):
         if file.is_relative_to(base):
             return file.relative_to(base).as_posix()

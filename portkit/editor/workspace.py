@@ -81,7 +81,6 @@ class EditorWorkspace:
         return Range(START.start, Positions(data, self.encoding).position(len(data)))
 
     def _place(self, scan: Scan) -> None:
-        """Put the places where they are shown."""
         paths = {f.path for f in scan.findings} & scan.job.workspace.sources.keys()
         by_path: dict[str, list[EditorSite]] = {}
         for place in find_sites(scan, {path: self.positions(path) for path in paths}):

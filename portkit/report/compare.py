@@ -205,7 +205,6 @@ def _render_lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
 
 
 def _render_count(differences: Sequence[Difference]) -> str:
-    """Return how many places these are, and of which states."""
     states = Counter(_find_state(d.place) for d in differences)
     kinds = ", ".join(f"{states[state]} {state.word}" for state in State if states[state])
     return f"{count_noun(len(differences), 'place')}: {kinds}"
@@ -232,7 +231,6 @@ def _group_differences(differences: Iterable[Difference]) -> Iterator[tuple[str,
 
 
 def _render_change(difference: Difference) -> str:
-    """Return the state of a place, or how it has changed and why."""
     was, now = difference.before, difference.after
     if difference.kind is not Kind.CHANGED or was is None or now is None:
         return _name_state(difference.place)

@@ -79,6 +79,5 @@ def _quote_path(path: str) -> str:
 
 
 def _quote_text(text: str) -> str:
-    """Return a text as a basic string of TOML has it."""
     text = text.replace("\\", "\\\\").replace('"', '\\"')
     return re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -88,7 +88,6 @@ def _render_crates(report: Report) -> Iterator[str]:
 
 
 def _render_entries(report: Report) -> Iterator[str]:
-    """Yield what settles places that are to be looked at, to be copied."""
     found = render_decisions(report.sites)
     if found:
         yield from ("", "Decisions for `portkit.toml`, each with your reason, settle some of them:")

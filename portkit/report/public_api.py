@@ -106,7 +106,6 @@ def find_api_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) ->
 
 
 def _find_new_names(path: str, before: bytes | None, after: bytes) -> Iterator[_Name]:
-    """Yield the public names of a file that it did not have before."""
     names = _find_public_names(SourceFile(path, after).tree.root_node)
     if before is None:
         yield from (name for name in names if name.kind == "macros")
@@ -118,7 +117,6 @@ def _find_new_names(path: str, before: bytes | None, after: bytes) -> Iterator[_
 def _find_public_names(
     container: Node, outer: str = "", *, is_open: bool = False
 ) -> Iterator[_Name]:
-    """Yield the public names among the items of a file or of an item, in order."""
     for node, attributes in group_attributes(container):
         said = [re.sub(r"\s", "", node_text(each)) for each in attributes]
         body = node.child_by_field_name("body")
@@ -163,7 +161,6 @@ def _find_crate(manifest: bytes) -> str:
 
 
 def _parse_manifest(manifest: bytes) -> Mapping[str, object]:
-    """Return what a manifest holds; nothing where it is none that cargo could read."""
     try:
         return tomllib.loads(manifest.decode())
     except ValueError:

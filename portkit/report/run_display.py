@@ -175,7 +175,6 @@ class RunReporter:
         return summary.exit_code or (DiskError.exit_code if self.lost else 0)
 
     def _keep(self) -> None:
-        """Write the documents as they would be found, were the run killed now."""
         done = len(self.results)
         ahead = [
             Result(

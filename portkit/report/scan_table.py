@@ -104,7 +104,6 @@ def render_grouped(sites: Iterable[ReportedSite], terminal: Terminal) -> Iterato
 
 
 def _render_details(sites: Iterable[ReportedSite]) -> Iterator[str]:
-    """Yield what a place has to show, such as what upstream has changed."""
     for site in sites:
         if site.detail:
             yield from ("", f"    {site.position}  {site.symbol}")
@@ -123,7 +122,6 @@ def _render_unaccounted(report: Report, terminal: Terminal, *, source: bool) -> 
 
 
 def _render_next_steps(report: Report, terminal: Terminal) -> list[str]:
-    """Return what to do now, as the last lines."""
     where = report.tree
     if report.count(status=Status.TODO) and report.obstacle:
         text = f"`portkit apply` refuses: {report.obstacle}."
@@ -150,7 +148,6 @@ def _render_next_steps(report: Report, terminal: Terminal) -> list[str]:
 
 
 def _render_other_reviews(fixed: int, bare: int) -> Iterator[str]:
-    """Yield what becomes of the places for review that are not written, a line for each."""
     wide = len(str(max(fixed, bare)))
     yield f"The other {count_noun(fixed + bare, 'place')} for review:"
     yield f"  {fixed:>{wide}} fixed in the ROCm copies, upstream's code untouched"

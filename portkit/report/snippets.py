@@ -88,7 +88,6 @@ def build_site_snippets(
 def _show_kernel_patches(
     job: PortJob, finding: Finding, source: SourceFile, longest: int
 ) -> Iterator[Hunk]:
-    """Yield how the source of a kernel is patched before it is translated."""
     made = job.translated.get(finding.path)
     if made is None or finding.applicability is not Applicability.REVIEW:
         return
@@ -200,7 +199,6 @@ def _find_last_decided_line(source: SourceFile, finding: Finding) -> int:
 
 
 def _show_copy(file: NewFile, source: SourceFile, longest: int) -> Iterator[Hunk]:
-    """Yield where a copy differs from what it is copied from."""
     before = _split_lines(source.text(0, len(source.data)))
     yield from _compare_texts(before, _split_lines(file.text), 1, (source.path, file.path), longest)
 

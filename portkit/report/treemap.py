@@ -59,7 +59,6 @@ def _build_rows(weights: Sequence[float], box: Box) -> Iterator[Box]:
 
 
 def _measure_worst(row: Sequence[float], area: float, side: float) -> float:
-    """Return how long the longest box of a row is against its width."""
     if not side:
         return 1.0
     total = sum(row) * area
@@ -67,7 +66,6 @@ def _measure_worst(row: Sequence[float], area: float, side: float) -> float:
 
 
 def _place_row(row: Sequence[float], box: Box, share: float) -> Iterator[Box]:
-    """Yield the boxes of a row, which takes a share of the box at its left, or at its top."""
     total, at = sum(row), 0.0
     for weight in row:
         part = weight / total

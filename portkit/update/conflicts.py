@@ -221,7 +221,6 @@ def _build_side(
 
 
 def _find_changed_lines(base: Sequence[bytes], side: Sequence[bytes]) -> list[int]:
-    """Return which lines of a side the base has not, from 0."""
     matcher = SequenceMatcher(None, base, side, autojunk=False)
     return [at for tag, _, _, c, d in matcher.get_opcodes() if tag != "equal" for at in range(c, d)]
 

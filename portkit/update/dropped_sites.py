@@ -77,7 +77,6 @@ def drop_sites(
 def _scan_with_decisions(
     tree: Path, toml: bytes, profile: Directory | None, gating: str, recorded: str
 ) -> Scan:
-    """Return what is found in a tree under the decisions of a ``portkit.toml``."""
     (tree / NAME).write_bytes(toml)
     gating = gating or parse_settings(SourceFile(NAME, toml)).gating or recorded
     scan = scan_tree(tree, gating=gating, profile=profile)
@@ -87,7 +86,6 @@ def _scan_with_decisions(
 
 
 def _write_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
-    """Return what a port writes for the findings in some files, by path."""
     findings = tuple(finding for finding in scan.findings if finding.path in paths)
     return {
         change.path: change.after for change in build_plan(replace(scan, findings=findings)).changes
@@ -95,7 +93,6 @@ def _write_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
 
 
 def _list_decided(finding: Finding) -> tuple[object, ...]:
-    """Return what tells a place that is written from one that is left out."""
     return finding.span, finding.code, finding.status, finding.excluded, finding.edits
 
 

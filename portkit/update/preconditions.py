@@ -102,7 +102,6 @@ def _check_version(git: GitRepository) -> None:
 
 
 def _check_vendor(git: GitRepository, branch: str, vendor: str) -> None:
-    """Refuse a repository in which the branch of pure ports cannot be written."""
     if branch == vendor:
         raise HistoryError(
             f"{git.top} is on {vendor}, which is portkit's own: run `git switch` to the branch that"

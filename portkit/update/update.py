@@ -151,7 +151,6 @@ def find_upstream_commit(ready: MovableBranch, asked: UpdateRequest) -> tuple[st
 def _build_request(
     ready: MovableBranch, asked: UpdateRequest, last: GeneratedPort | None = None
 ) -> PortRequest:
-    """Return what a pure port is made by, after another or as the first."""
     since, gating = (last.upstream, last.gating) if last is not None else ("", "")
     return PortRequest(ready.head, since, asked.gating, gating, asked.profile)
 
@@ -159,7 +158,6 @@ def _build_request(
 def _finish_update(
     ready: MovableBranch, asked: UpdateRequest, start: _Start, theirs: str, port: GeneratedTree
 ) -> UpdateOutcome:
-    """Merge a pure port in memory, and move the branches."""
     git = ready.git
     into = start.current
     found: tuple[Conflict, ...] = ()
@@ -202,7 +200,6 @@ def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
 
 
 def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: GeneratedPort) -> _Start:
-    """Return where an update begins that has a branch of pure ports."""
     git = ready.git
     if asked.of:
         raise HistoryError(
@@ -227,7 +224,6 @@ def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: Generat
 
 
 def _find_first_upstream(ready: MovableBranch, asked: UpdateRequest, new: str = "") -> str:
-    """Return the commit of upstream that a port without a branch of pure ports is of."""
     git = ready.git
     if asked.of:
         named = git.named(asked.of, "--of")
@@ -330,7 +326,6 @@ def _join_histories(ready: MovableBranch, port: GeneratedPort) -> tuple[str, tup
 
 
 def _commit_port(ready: MovableBranch, port: GeneratedTree, tree: str, parents: list[str]) -> str:
-    """Commit a pure port, whose files may be those of a commit that the user has named."""
     said = ready.git.line("log", "--max-count=1", "--format=%s", port.upstream)
     message = (
         f"{port.title} for {VENDOR}, as portkit writes it\n\nUpstream: {port.upstream[:12]} {said}"

@@ -113,7 +113,6 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
 
 
 def _list_ignored_tests(results: Results) -> Iterator[str]:
-    """Yield the tests that the sources have ignored."""
     for name in sorted({name for name, result in results if result == "ignored"}):
         yield f"ignored, as its source says: {name}"
 
@@ -169,7 +168,6 @@ def _test_binary(
 
 
 def _list_failures(done: TestRun) -> Iterator[str]:
-    """Yield what went wrong, each test and each defect."""
     for name, result in sorted(select_bad(done.results).elements()):
         yield f"{name} {result}"
     for defect, times in sorted(done.seen.defects.items()):
@@ -199,7 +197,6 @@ def _describe_evidence(
 
 
 def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides the outcome; it raises what ``device_choice.inputs`` raises."""
     return (*tree.tested, str(tree.options.test_seconds), *list_device_inputs(tree))
 
 

@@ -158,7 +158,6 @@ def _locate_span(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
 
 
 def _list_named_lines(said: Mapping[str, Any], root: Path) -> Iterator[LineRange]:
-    """Yield the lines of the tree that a message and its notes name, with the calls of macros."""
     notes = (span for note in said.get("children", ()) for span in note.get("spans", ()))
     for number, span in enumerate((*said.get("spans", ()), *notes)):
         about = number < len(said.get("spans", ())) and bool(span.get("is_primary"))

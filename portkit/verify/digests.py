@@ -78,7 +78,6 @@ def _list_files(root: Path) -> list[str]:
 
 
 def _list_git_files(root: Path) -> set[str] | None:
-    """Return the files that git tracks or would add; None where there is no git."""
     try:
         done = run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     except ToolError:

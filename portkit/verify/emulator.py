@@ -136,7 +136,6 @@ def _find_program(named: str, machine: Machine) -> Path:
 
 
 def _find_config(program: Path, gpu: str) -> Path:
-    """Return the description of one GPU of an architecture."""
     folder = program.parent.parent / _CONFIGS
     found = _list_configs(folder)
     if not found:
@@ -234,6 +233,5 @@ def _describe_rocm(userspace: Userspace, gpu: str) -> Iterator[str]:
 
 
 def _list_archs(folder: Path) -> list[str]:
-    """Return the architectures that rocBLAS has files for, sorted."""
     names = (path.name for path in folder.rglob("*") if path.is_file())
     return sorted({match[1] for name in names for match in _ARCH.finditer(name)})

@@ -27,7 +27,6 @@ def check_format(tree: PortedTree) -> Outcome:
 
 
 def _list_unformatted(tree: PortedTree, folder: Path) -> set[str]:
-    """Return the files that rustfmt would change, relative to the folder."""
     done = tree.cargo("fmt", "--all", "--", "--check", "--files-with-diff", folder=folder)
     root = folder.resolve()
     # With --files-with-diff (-l) rustfmt prints the absolute path of each, one a line.

@@ -89,7 +89,6 @@ def check_kernel_names(tree: PortedTree) -> Outcome:
 
 
 def _group_unimplemented(names: NameComparison) -> Iterator[str]:
-    """Yield what is not implemented, operations that lack the same dtypes together."""
     for module, operations in names.unimplemented.items():
         alike: dict[tuple[str, ...], list[str]] = {}
         for operation, lacking in operations.items():
@@ -219,7 +218,6 @@ def _list_hip_files(root: Path) -> Iterator[Path]:
 
 
 def _find_unlinked_functions(crate: Path, cuda: Path, defined: Mapping[str, Symbols]) -> list[str]:
-    """Return what the crate declares as functions of its library and no HIP source defines."""
     declarations = (cuda if compiles_cuda_sources(crate) else crate) / "src" / "ffi.rs"
     if not declarations.is_file():
         return []

@@ -112,7 +112,6 @@ def _choose_architectures(tree: PortedTree) -> tuple[str, ...]:
 def _compile_share(
     tree: PortedTree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> KernelsVerification:
-    """Return the matrix of this run's share of the work."""
     if tree.options.shard.count == 1:
         return verify_kernels(crate, archs, budgets=budgets, cuda=cuda)
     pairs = tree.options.shard.part([(s, a) for s in list_hip_sources(crate, cuda) for a in archs])
@@ -152,7 +151,6 @@ def _group_by_architecture(
 
 
 def _render_spills(own: Directory | None, found: KernelsVerification) -> Iterator[str]:
-    """Yield the table of spills: what each kernel keeps elsewhere, and why."""
     table = list_spilled_kernels(found)
     if table:
         yield "spilled registers, v for vector and s for scalar ones:"

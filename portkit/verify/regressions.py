@@ -75,7 +75,6 @@ def _group_by_name(found: Results) -> Counter[str]:
 
 
 def _describe_results(names: Sequence[str], before: Results, after: Results) -> list[str]:
-    """Return what the tests gave before and give now, in the order of the names."""
     lines = []
     for name in names[:_SHOWN]:
         for title, found in (("before", before), ("now", after)):

@@ -165,7 +165,6 @@ class _Reader:
         return any(map(self.job.mentions_rocm, names))
 
     def _values(self, node: Node, at: Sequence[int] = ()) -> set[str]:
-        """Return the texts that an expression may have."""
         text = node_text(node)
         if _DIVERGES.match(text):
             return set()
@@ -207,7 +206,6 @@ class _Reader:
         return None
 
     def _bound(self, node: Node, name: str, at: Sequence[int] = ()) -> set[str]:
-        """Return what a variable is bound to before a node."""
         for outer in _walk_ancestors(node):
             if outer.type == "function_item":
                 break

@@ -163,7 +163,6 @@ def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, Chec
 
 
 def _check_before(tree: PortedTree) -> None:
-    """Refuse a tree that does not type-check before the port: it shows nothing of one."""
     scratch = ScratchTree(tree.scan.job.workspace, "before")
     with scratch.lock():
         scratch.write_tree()

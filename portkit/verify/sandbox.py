@@ -112,7 +112,6 @@ class Sandbox:
                 yield folder
 
     def _written(self, folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
-        """Yield what may be written to."""
         for place in (Path(environment[name]) for name in _WRITTEN if name in environment):
             place.mkdir(parents=True, exist_ok=True)
             yield from ("--bind", str(place), str(place))

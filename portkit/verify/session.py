@@ -80,7 +80,6 @@ def verify_tree(
 
 
 def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
-    """Return the files of the port that are not what would be written now, kernels included."""
     try:
         scan = scan_tree(directory, gating=options.gating, kernels=True, profile=options.profile)
         return list_outdated_files(scan.findings)

@@ -266,7 +266,6 @@ class _Runner:
         return found
 
     def _run_alone(self, name: str) -> str:
-        """Return the result of one test in a process of its own."""
         alone = ("--exact", name) if self.binary.harness else ()
         done = self._start(*alone, limit=self.tree.options.test_seconds)
         if done.silent or done.late:
@@ -322,7 +321,6 @@ def limit_memory() -> int | None:
 
 
 def _add_output(result: str, name: str, done: process.FinishedProcess) -> str:
-    """Return a result with what the test said where it failed."""
     essence = "" if result in GOOD else summarize_failures(done.lines).get(name, "")
     return f"{result} ({essence})" if essence else result
 
@@ -364,7 +362,6 @@ def _read_manifest(path: Path) -> Mapping[str, object]:
 
 
 def _list_harnessless_targets(manifest: Mapping[str, object]) -> set[str]:
-    """Return the names of the targets that do not use libtest."""
     found = set()
     for kind in ("test", "bench", "example", "bin", "lib"):
         section = manifest.get(kind, ())

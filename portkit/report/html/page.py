@@ -108,7 +108,6 @@ def make_environment(*folders: Path) -> jinja2.Environment:
 def _build_data(
     report: Report, snippets: Mapping[str, Sequence[Hunk]], link: str, *, source: bool
 ) -> dict[str, Any]:
-    """Return what the page's script needs: the document of ``scan``, and what goes with it."""
     found = build_document(report, source=source)
     for entry, site in zip(found["sites"], report.sites, strict=True):
         entry["state"] = site.state
@@ -140,7 +139,6 @@ def _build_data(
 def _drop_unknown_links(
     report: Report, verified: Mapping[str, Any] | None
 ) -> Mapping[str, Any] | None:
-    """Return the document of ``verify`` whose links to places all lead somewhere."""
     if verified is None:
         return None
     known = {site.id for site in report.sites}
@@ -166,7 +164,6 @@ def embed_json(data: Mapping[str, Any]) -> Any:
 
 
 def _mark_code(text: str) -> Any:
-    """Return text with the code in it marked, as HTML."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`+([^`]+)`+", r"<code>\1</code>", str(escape(text))))
