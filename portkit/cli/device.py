@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import make_command
-from portkit.cli.options import EmulatorProgram, Gpu, Rocm, check_emulated, find_profile_directory
+from portkit.cli.options import (
+    EmulatorProgram,
+    Gpu,
+    Rocm,
+    check_emulated,
+    find_profile_directory,
+    option,
+)
 from portkit.cli.output import print_progress, print_text
 
 if TYPE_CHECKING:
@@ -39,7 +46,7 @@ def device(
         typer.Argument(metavar="[-- COMMAND...]", help="The program and its arguments."),
     ] = None,
     device: Annotated[
-        Device, typer.Option(help="The CPU device, or AMD's emulator of a GPU.")
+        Device, option("--device", "The CPU device, or AMD's emulator of a GPU.")
     ] = Device.CPU,
     gpu: Gpu = "",
     emulator: EmulatorProgram = "",
@@ -48,7 +55,7 @@ def device(
         int, typer.Option(metavar="LANES", help="How many lanes a wavefront has, 32 or 64.")
     ] = 32,
     check_memory: Annotated[
-        bool, typer.Option("--check-memory", help="Watch every access of memory.")
+        bool, option("--check-memory", "Watch every access of memory.")
     ] = False,
     chaos: Annotated[
         int,
@@ -62,12 +69,11 @@ def device(
     ] = 0,
     profile: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|DIR",
-            help="The codebase whose build scripts are told of the device: its name, or the"
+        option(
+            "--profile NAME|DIR",
+            "The codebase whose build scripts are told of the device: its name, or the"
             " directory that holds its profile; by default what portkit.toml says here, else all"
             " that portkit knows.",
-            show_default=False,
         ),
     ] = "",
 ) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import make_command
-from portkit.cli.options import Directory  # noqa: TC001 (Typer asks for it)
+from portkit.cli.options import Directory, option
 from portkit.cli.output import print_notice, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import quote_tree_argument
@@ -34,7 +34,7 @@ def init(
     ] = "port",
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="Ask nothing: what is left open is listed instead."),
+        option("--yes -y", "Ask nothing: what is left open is listed instead."),
     ] = False,
 ) -> None:
     """Write a profile for a codebase that has none: what its tree tells, each line with evidence.

@@ -10,7 +10,7 @@ import typer
 
 from portkit.cli.command import FOUND, make_command
 from portkit.cli.completion import complete_codebases
-from portkit.cli.options import split_words
+from portkit.cli.options import option, split_words
 from portkit.cli.output import (
     open_error_terminal,
     open_screen,
@@ -50,55 +50,46 @@ def hipify(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Write the translations and the headers that they include to this folder.",
+        option(
+            "--output -o FOLDER",
+            "Write the translations and the headers that they include to this folder.",
         ),
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option(help="What renames CUDA's names; our rules run in every case.")
+        EngineName, option("--engine", "What renames CUDA's names; our rules run in every case.")
     ] = EngineName.PORTKIT,
     profile: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|DIR",
-            help="The codebase whose own kernels these are, such as candle, or the directory that"
+        option(
+            "--profile NAME|DIR",
+            "The codebase whose own kernels these are, such as candle, or the directory that"
             " holds its profile.",
-            show_default=False,
-            autocompletion=complete_codebases,
+            complete_codebases,
         ),
     ] = "",
     define: Annotated[
         list[str] | None,
-        typer.Option(
-            "--define",
-            "-D",
-            metavar="MACROS",
-            help="Macros that your build for AMD defines, such as USE_ROCM: what they hide from its"
+        option(
+            "--define -D MACROS",
+            "Macros that your build for AMD defines, such as USE_ROCM: what they hide from its"
             " compiler is not refused.",
         ),
     ] = None,
     undefine: Annotated[
         list[str] | None,
-        typer.Option(
-            "--undefine", "-U", metavar="MACROS", help="Macros that it does not define, likewise."
-        ),
+        option("--undefine -U MACROS", "Macros that it does not define, likewise."),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write each place to this file, as JSON."),
+        option("--report FILE", "Write each place to this file, as JSON."),
     ] = None,
     skip_unfinished: Annotated[
         bool,
-        typer.Option(
-            "--skip-unfinished", help="Do not write a file that a person must finish first."
-        ),
+        option("--skip-unfinished", "Do not write a file that a person must finish first."),
     ] = False,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Write over files that portkit did not write, or not so."),
+        option("--overwrite", "Write over files that portkit did not write, or not so."),
     ] = False,
 ) -> int:
     """Translate CUDA sources to HIP.

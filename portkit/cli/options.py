@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,9 +13,29 @@ from portkit.cli.completion import complete_codebases, complete_codes
 from portkit.syntax.shell import quote_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from portkit.codebases import directory
+
+
+def option(spec: str, help: str, complete: Callable[[str], Any] | None = None) -> Any:
+    """Return an option of typer's.
+
+    Args:
+        spec: its names, and what stands for its value in the help: ``--output -o FILE``.
+        help: one or two sentences.
+        complete: returns what a shell may complete a word to.
+    """
+    *names, last = spec.split()
+    metavar = None if last.startswith("-") else last
+    names += [] if metavar else [last]
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        help=help,
+        show_default=metavar is None,
+        autocompletion=complete,
+    )
 
 
 class Gating(StrEnum):
@@ -38,40 +58,31 @@ GatingOption = Annotated[
 ]
 Gpu = Annotated[
     str,
-    typer.Option(
-        metavar="ARCH",
-        help="The GPU that --device emulator stands for; gfx1100 by default.",
-        show_default=False,
-    ),
+    option("--gpu ARCH", "The GPU that --device emulator stands for; gfx1100 by default."),
 ]
 EmulatorProgram = Annotated[
     str,
-    typer.Option(
-        "--emulator",
-        metavar="FILE",
-        help="The program of AMD's emulator, rocjitsu; by default what PORTKIT_EMULATOR names, else"
+    option(
+        "--emulator FILE",
+        "The program of AMD's emulator, rocjitsu; by default what PORTKIT_EMULATOR names, else"
         " the one on PATH.",
-        show_default=False,
     ),
 ]
 Rocm = Annotated[
     str,
-    typer.Option(
-        "--rocm",
-        metavar="DIR",
-        help="The ROCm that --device emulator runs: an installation, or a folder that ci/toolchain"
+    option(
+        "--rocm DIR",
+        "The ROCm that --device emulator runs: an installation, or a folder that ci/toolchain"
         " made; by default what ROCM_PATH names, else hipcc's, else this system's.",
-        show_default=False,
     ),
 ]
 Profile = Annotated[
     str,
-    typer.Option(
-        metavar="NAME|DIR",
-        help="The codebase: its name, or the directory that holds its profile; by default what"
+    option(
+        "--profile NAME|DIR",
+        "The codebase: its name, or the directory that holds its profile; by default what"
         " portkit.toml says, else the one whose crate is there.",
-        show_default=False,
-        autocompletion=complete_codebases,
+        complete_codebases,
     ),
 ]
 
@@ -93,39 +104,27 @@ Output = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="CODES",
-        help="Only these codes, or prefixes of codes: PK3,PK501.",
-        autocompletion=complete_codes,
-    ),
+    option("--select CODES", "Only these codes, or prefixes of codes: PK3,PK501.", complete_codes),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="CODES",
-        help="All but these codes, or prefixes of codes.",
-        autocompletion=complete_codes,
-    ),
+    option("--skip CODES", "All but these codes, or prefixes of codes.", complete_codes),
 ]
 At = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FILE:LINE",
-        help="Only the places that this line is part of, as the source stands; repeatable.",
+    option(
+        "--at FILE:LINE",
+        "Only the places that this line is part of, as the source stands; repeatable.",
     ),
 ]
 
 Trust = Annotated[
     bool,
-    typer.Option(
-        "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
-    ),
+    option("--trust", "Run what the tree brings: build scripts, macros and tests; this once."),
 ]
 Sandbox = Annotated[
     bool,
-    typer.Option(
-        "--sandbox", help="Run it in a sandbox (bubblewrap): no network, the tree read-only."
-    ),
+    option("--sandbox", "Run it in a sandbox (bubblewrap): no network, the tree read-only."),
 ]
 
 

@@ -27,6 +27,7 @@ from portkit.cli.options import (
     check_codes,
     find_profile_directory,
     format_options,
+    option,
     parse_codes,
 )
 from portkit.cli.output import (
@@ -72,9 +73,7 @@ def fetch(
         Path | None,
         typer.Argument(metavar="[DIR]", help="A new or empty folder.", show_default=False),
     ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Take everything from cargo's cache.")
-    ] = False,
+    offline: Annotated[bool, option("--offline", "Take everything from cargo's cache.")] = False,
 ) -> None:
     """Rebuild a published workspace, or list its versions.
 
@@ -134,52 +133,46 @@ def _list_versions(name: str, *, offline: bool) -> None:
 )
 def scan(
     directory: Directory = Path(),
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="The report's form.")
-    ] = ReportFormat.TABLE,
+    form: Annotated[ReportFormat, option("--format", "The report's form.")] = ReportFormat.TABLE,
     output: Output = None,
     select: Select = None,
     skip: Skip = None,
     at: At = None,
     profile: Profile = "",
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 while a place is not ported.")
-    ] = False,
+    check: Annotated[bool, option("--check", "Exit with 1 while a place is not ported.")] = False,
     strict: Annotated[
         bool,
-        typer.Option(
+        option(
             "--strict",
-            help="With --check, also while one is for a person to write or look at, or while a"
+            "With --check, also while one is for a person to write or look at, or while a"
             " mention of a backend is unaccounted for.",
         ),
     ] = False,
     no_source: Annotated[
-        bool, typer.Option("--no-source", help="Leave out lines of the tree's text.")
+        bool, option("--no-source", "Leave out lines of the tree's text.")
     ] = False,
     gating: GatingOption = None,
     kernels: Annotated[
         bool,
-        typer.Option("--kernels", help="Look into the sources of kernels too, place by place."),
+        option("--kernels", "Look into the sources of kernels too, place by place."),
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="List every place, those that are kept included.")
+        bool, option("--all", "List every place, those that are kept included.")
     ] = False,
     verified: Annotated[
         Path | None,
-        typer.Option(
-            "--verified",
-            metavar="FILE",
-            help="With --format html: what verify --json has written, to be shown as well.",
+        option(
+            "--verified FILE",
+            "With --format html: what verify --json has written, to be shown as well.",
         ),
     ] = None,
     link: Annotated[
         str,
-        typer.Option(
-            metavar="URL",
-            help="With --format html: where each place leads, with {path} and {line} in it, such as"
+        option(
+            "--link URL",
+            "With --format html: where each place leads, with {path} and {line} in it, such as"
             " https://github.com/you/candle/blob/main/{path}#L{line}, or"
             " vscode://file/home/you/candle/{path}:{line}.",
-            show_default=False,
         ),
     ] = "",
 ) -> int:
@@ -268,11 +261,9 @@ def scan(
 )
 def apply(
     directory: Directory = Path(),
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Print the changes as a patch; write nothing.")
-    ] = False,
+    diff: Annotated[bool, option("--diff", "Print the changes as a patch; write nothing.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 if a file would change; write nothing.")
+        bool, option("--check", "Exit with 1 if a file would change; write nothing.")
     ] = False,
     select: Select = None,
     skip: Skip = None,
@@ -280,19 +271,17 @@ def apply(
     profile: Profile = "",
     gating: GatingOption = None,
     regenerate: Annotated[
-        bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
+        bool, option("--regenerate", "Replace files that an earlier run has written.")
     ] = False,
     interactive: Annotated[
-        bool, typer.Option("--interactive", "-i", help="Ask about each place, as git add -p does.")
+        bool, option("--interactive -i", "Ask about each place, as git add -p does.")
     ] = False,
     page: Annotated[
         Path | None,
-        typer.Option(
-            "--report", metavar="FILE", help="Write an HTML report of what is written to this file."
-        ),
+        option("--report FILE", "Write an HTML report of what is written to this file."),
     ] = None,
     no_pager: Annotated[
-        bool, typer.Option("--no-pager", help="With --diff, print to the terminal itself.")
+        bool, option("--no-pager", "With --diff, print to the terminal itself.")
     ] = False,
     verify: Annotated[
         bool | None,
@@ -305,36 +294,33 @@ def apply(
     ] = None,
     all_or_nothing: Annotated[
         bool,
-        typer.Option(
-            "--all-or-nothing", help="With --verify, write nothing where something breaks."
-        ),
+        option("--all-or-nothing", "With --verify, write nothing where something breaks."),
     ] = False,
     trust: Trust = False,
     sandbox: Sandbox = False,
     no_format: Annotated[
-        bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
+        bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
     series: Annotated[
         bool,
-        typer.Option("--series", help="Write a commit for each phase that the codebase has."),
+        option("--series", "Write a commit for each phase that the codebase has."),
     ] = False,
     patches: Annotated[
         Path | None,
-        typer.Option(
-            "--patches",
-            metavar="DIR",
-            help="Write these commits as patches for git am into this new folder; the tree stays"
+        option(
+            "--patches DIR",
+            "Write these commits as patches for git am into this new folder; the tree stays"
             " as it is.",
         ),
     ] = None,
     allow_dirty: Annotated[
-        bool, typer.Option("--allow-dirty", help="Write into a tree with uncommitted changes.")
+        bool, option("--allow-dirty", "Write into a tree with uncommitted changes.")
     ] = False,
     allow_staged: Annotated[
-        bool, typer.Option("--allow-staged", help="Write into a tree with staged changes.")
+        bool, option("--allow-staged", "Write into a tree with staged changes.")
     ] = False,
     allow_no_vcs: Annotated[
-        bool, typer.Option("--allow-no-vcs", help="Write into a tree without a git repository.")
+        bool, option("--allow-no-vcs", "Write into a tree without a git repository.")
     ] = False,
 ) -> int:
     """Write the port into the tree.

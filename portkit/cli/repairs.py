@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Directory, Profile, find_profile_directory, split_words
+from portkit.cli.options import Directory, Profile, find_profile_directory, option, split_words
 from portkit.cli.output import print_progress, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import git_command
@@ -31,26 +31,24 @@ def repairs(
     directory: Directory = Path(),
     codes: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CODES",
-            help="Only these: names of defects, or codes, or what codes begin with.",
+        option(
+            "--codes CODES", "Only these: names of defects, or codes, or what codes begin with."
         ),
     ] = None,
     patches: Annotated[
         Path | None,
-        typer.Option(
-            "--patches",
-            metavar="DIR",
-            help="Write the commits as patches for git am into this new folder; the tree stays as"
+        option(
+            "--patches DIR",
+            "Write the commits as patches for git am into this new folder; the tree stays as"
             " it is.",
         ),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="Say what there is and what would be written.")
+        bool, option("--list", "Say what there is and what would be written.")
     ] = False,
     profile: Profile = "",
     no_format: Annotated[
-        bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
+        bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
 ) -> int:
     """Mend upstream's defects in the tree's own code, each by a commit with its test.

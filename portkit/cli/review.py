@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory
+from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory, option
 from portkit.cli.output import (
     is_half_written,
     open_error_terminal,
@@ -50,42 +50,38 @@ _UNSAID: Final = "no reason yet"
 )
 def review(
     directory: Directory = Path(),
-    listed: Annotated[
-        bool, typer.Option("--list", help="List the places that nobody has looked at.")
-    ] = False,
+    listed: Annotated[bool, option("--list", "List the places that nobody has looked at.")] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FINDING",
-            help="Accept findings without asking: by code (PK4), by path (a file, a folder,"
+        option(
+            "--accept FINDING",
+            "Accept findings without asking: by code (PK4), by path (a file, a folder,"
             " FILE:LINE), or by number in --list (12, PK401-226474f1).",
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FINDING",
-            help="Exclude findings from the port, with --reason: portkit does not write them, and"
+        option(
+            "--exclude FINDING",
+            "Exclude findings from the port, with --reason: portkit does not write them, and"
             " removes what it wrote before. It shows what goes with them and asks.",
         ),
     ] = None,
     reason: Annotated[str, typer.Option(help="Why, with --exclude.", show_default=False)] = "",
     later: Annotated[
         list[str] | None,
-        typer.Option(metavar="FINDING", help="Leave a finding for later: list or ask the others."),
+        option("--later FINDING", "Leave a finding for later: list or ask the others."),
     ] = None,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take back your last answer, also one for many findings.")
+        bool, option("--undo", "Take back your last answer, also one for many findings.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --exclude, do not ask before it is written.")
+        bool, option("--yes -y", "With --exclude, do not ask before it is written.")
     ] = False,
     keep: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     profile: Profile = "",
     gating: GatingOption = None,
-    kernels: Annotated[
-        bool, typer.Option("--kernels", help="Look into the sources of kernels too.")
-    ] = False,
+    kernels: Annotated[bool, option("--kernels", "Look into the sources of kernels too.")] = False,
 ) -> int:
     """Go through the places that a person should look at.
 

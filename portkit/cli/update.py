@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory
+from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory, option
 from portkit.cli.output import is_half_written, print_progress, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import git_command, quote_options, quote_tree_argument
@@ -28,24 +28,21 @@ _LINES: Final = 12
 
 Of = Annotated[
     str,
-    typer.Option(
-        metavar="COMMIT",
-        help="The commit of upstream that the port is of; by default the history tells.",
-        show_default=False,
+    option(
+        "--of COMMIT", "The commit of upstream that the port is of; by default the history tells."
     ),
 ]
 Pure = Annotated[
     str,
-    typer.Option(
-        metavar="COMMIT",
-        help="A commit whose files are the pure port, as an earlier portkit wrote it; by default"
+    option(
+        "--pure COMMIT",
+        "A commit whose files are the pure port, as an earlier portkit wrote it; by default"
         " the port is made again.",
-        show_default=False,
     ),
 ]
 Check = Annotated[
     bool,
-    typer.Option("--check", help="Move no branch; exit with 1 if one would move, or conflicts."),
+    option("--check", "Move no branch; exit with 1 if one would move, or conflicts."),
 ]
 
 
@@ -91,15 +88,13 @@ def update(
     directory: Directory = Path(),
     to: Annotated[
         str,
-        typer.Option(metavar="COMMIT", help="The commit of upstream to follow to, fetched before."),
+        option("--to COMMIT", "The commit of upstream to follow to, fetched before."),
     ] = "",
     of: Of = "",
     pure: Pure = "",
     unrelated: Annotated[
         bool,
-        typer.Option(
-            "--allow-unrelated", help="Take a commit that does not descend from the one before."
-        ),
+        option("--allow-unrelated", "Take a commit that does not descend from the one before."),
     ] = False,
     check: Check = False,
     profile: Profile = "",
