@@ -9,10 +9,7 @@ from portkit.cli.options import option
 from portkit.cli.output import open_screen, print_text
 
 
-@make_command(
-    "portkit doctor",
-    "portkit doctor --json",
-)
+@make_command("portkit doctor", "portkit doctor --json")
 def doctor(
     json: Annotated[bool, option("--json", "Print a document for programs.")] = False,
 ) -> int:

@@ -29,12 +29,10 @@ GUIDE: Final = "docs/guide-crate.md"
 def init(
     directory: Directory = Path(),
     profile: Annotated[
-        str,
-        typer.Option("--profile", metavar="DIR", help="The profile's new folder, in the tree."),
+        str, typer.Option("--profile", metavar="DIR", help="The profile's new folder, in the tree.")
     ] = "port",
     yes: Annotated[
-        bool,
-        option("--yes -y", "Ask nothing: what is left open is listed instead."),
+        bool, option("--yes -y", "Ask nothing: what is left open is listed instead.")
     ] = False,
 ) -> None:
     """Write a profile for a codebase that has none: what its tree tells, each line with evidence.

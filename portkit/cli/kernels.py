@@ -80,16 +80,13 @@ def hipify(
         option("--undefine -U MACROS", "Macros that it does not define, likewise."),
     ] = None,
     report: Annotated[
-        Path | None,
-        option("--report FILE", "Write each place to this file, as JSON."),
+        Path | None, option("--report FILE", "Write each place to this file, as JSON.")
     ] = None,
     skip_unfinished: Annotated[
-        bool,
-        option("--skip-unfinished", "Do not write a file that a person must finish first."),
+        bool, option("--skip-unfinished", "Do not write a file that a person must finish first.")
     ] = False,
     overwrite: Annotated[
-        bool,
-        option("--overwrite", "Write over files that portkit did not write, or not so."),
+        bool, option("--overwrite", "Write over files that portkit did not write, or not so.")
     ] = False,
 ) -> int:
     """Translate CUDA sources to HIP.

@@ -30,11 +30,7 @@ def option(spec: str, help: str, complete: Callable[[str], Any] | None = None) -
     metavar = None if last.startswith("-") else last
     names += [] if metavar else [last]
     return typer.Option(
-        *names,
-        metavar=metavar,
-        help=help,
-        show_default=metavar is None,
-        autocompletion=complete,
+        *names, metavar=metavar, help=help, show_default=metavar is None, autocompletion=complete
     )
 
 
@@ -57,8 +53,7 @@ GatingOption = Annotated[
     ),
 ]
 Gpu = Annotated[
-    str,
-    option("--gpu ARCH", "The GPU that --device emulator stands for; gfx1100 by default."),
+    str, option("--gpu ARCH", "The GPU that --device emulator stands for; gfx1100 by default.")
 ]
 EmulatorProgram = Annotated[
     str,
@@ -119,12 +114,10 @@ At = Annotated[
 ]
 
 Trust = Annotated[
-    bool,
-    option("--trust", "Run what the tree brings: build scripts, macros and tests; this once."),
+    bool, option("--trust", "Run what the tree brings: build scripts, macros and tests; this once.")
 ]
 Sandbox = Annotated[
-    bool,
-    option("--sandbox", "Run it in a sandbox (bubblewrap): no network, the tree read-only."),
+    bool, option("--sandbox", "Run it in a sandbox (bubblewrap): no network, the tree read-only.")
 ]
 
 

@@ -153,8 +153,7 @@ def scan(
     ] = False,
     gating: GatingOption = None,
     kernels: Annotated[
-        bool,
-        option("--kernels", "Look into the sources of kernels too, place by place."),
+        bool, option("--kernels", "Look into the sources of kernels too, place by place.")
     ] = False,
     everything: Annotated[
         bool, option("--all", "List every place, those that are kept included.")
@@ -293,8 +292,7 @@ def apply(
         ),
     ] = None,
     all_or_nothing: Annotated[
-        bool,
-        option("--all-or-nothing", "With --verify, write nothing where something breaks."),
+        bool, option("--all-or-nothing", "With --verify, write nothing where something breaks.")
     ] = False,
     trust: Trust = False,
     sandbox: Sandbox = False,
@@ -302,8 +300,7 @@ def apply(
         bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
     series: Annotated[
-        bool,
-        option("--series", "Write a commit for each phase that the codebase has."),
+        bool, option("--series", "Write a commit for each phase that the codebase has.")
     ] = False,
     patches: Annotated[
         Path | None,

@@ -140,12 +140,7 @@ def _render_lines(made: Sequence[Repair]) -> list[str]:
     from portkit.report.terminal import align_columns
 
     rows = [
-        (
-            repair.name,
-            repair.state,
-            ", ".join(repair.codes),
-            repair.why or repair.defect.subject,
-        )
+        (repair.name, repair.state, ", ".join(repair.codes), repair.why or repair.defect.subject)
         for repair in made
     ]
     return list(align_columns(rows, width=sys.maxsize))

@@ -295,11 +295,7 @@ class ReviewDesk:
         try:
             with show_waiting("Taking out what the port has written there"):
                 changes = drop_sites(
-                    self.directory,
-                    before,
-                    after,
-                    profile=self.profile,
-                    gating=self.scan.job.gating,
+                    self.directory, before, after, profile=self.profile, gating=self.scan.job.gating
                 )
         except PortkitError as error:
             return (), f"What the port has written there stays until you take it out: {error}."

@@ -70,8 +70,7 @@ def trial(
     ] = None,
     only: Annotated[list[str] | None, option("--only STAGES", "Take these stages alone.")] = None,
     limit: Annotated[
-        list[str] | None,
-        option("--limit STAGE=SECONDS", "How long a stage may take; repeatable."),
+        list[str] | None, option("--limit STAGE=SECONDS", "How long a stage may take; repeatable.")
     ] = None,
     test_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, help="After how long a test counts as hung.")

@@ -41,8 +41,7 @@ Pure = Annotated[
     ),
 ]
 Check = Annotated[
-    bool,
-    option("--check", "Move no branch; exit with 1 if one would move, or conflicts."),
+    bool, option("--check", "Move no branch; exit with 1 if one would move, or conflicts.")
 ]
 
 
@@ -70,11 +69,7 @@ def branch(
     from portkit.update.update import UpdateRequest, begin_branch
 
     asked = UpdateRequest(
-        of=of,
-        pure=pure,
-        check=check,
-        gating=gating or "",
-        profile=find_profile_directory(profile),
+        of=of, pure=pure, check=check, gating=gating or "", profile=find_profile_directory(profile)
     )
     return _run_update(directory, begin_branch, asked, profile)
 
@@ -87,8 +82,7 @@ def branch(
 def update(
     directory: Directory = Path(),
     to: Annotated[
-        str,
-        option("--to COMMIT", "The commit of upstream to follow to, fetched before."),
+        str, option("--to COMMIT", "The commit of upstream to follow to, fetched before.")
     ] = "",
     of: Of = "",
     pure: Pure = "",

@@ -70,13 +70,9 @@ class _WithSteps(TyperCommand):
 )
 def verify(
     directory: Directory = Path(),
-    until: Annotated[
-        str,
-        option("--until STEP", "Stop after this step.", complete_steps),
-    ] = "",
+    until: Annotated[str, option("--until STEP", "Stop after this step.", complete_steps)] = "",
     only: Annotated[
-        list[str] | None,
-        option("--only STEP", "Take this step alone; repeatable.", complete_steps),
+        list[str] | None, option("--only STEP", "Take this step alone; repeatable.", complete_steps)
     ] = None,
     keep_going: Annotated[bool, option("--keep-going", "Go on after a step that failed.")] = False,
     no_skip: Annotated[

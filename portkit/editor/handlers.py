@@ -202,8 +202,5 @@ def _contains(there: lsp.Range, position: lsp.Position) -> bool:
     return (
         (begin.line, begin.character)
         <= (position.line, position.character)
-        < (
-            end.line,
-            end.character,
-        )
+        < (end.line, end.character)
     )

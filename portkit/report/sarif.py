@@ -110,10 +110,7 @@ def _build_result(site: ReportedSite, index: int) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"portkitSite/v1": site.id},
-        "properties": {
-            "applicability": site.applicability.value,
-            "status": site.status.value,
-        },
+        "properties": {"applicability": site.applicability.value, "status": site.status.value},
     }
 
 

@@ -24,9 +24,7 @@ def advance_branches(ready: MovableBranch, port: str, into: str) -> None:
         return
     options = ("--ff-only", "--no-stat", "--quiet", "--no-autostash", "--no-verify-signatures")
     done = run_git(
-        git.top,
-        *("merge", *options, "--no-overwrite-ignore", into),
-        variables=git.identity(),
+        git.top, *("merge", *options, "--no-overwrite-ignore", into), variables=git.identity()
     )
     if done.returncode == 0:
         return

@@ -161,10 +161,7 @@ def _find_hunks(merged: bytes, merge: Merge, ours: bytes, theirs: bytes) -> Iter
 
     The markers bear the hashes of the two commits, which no line of a file does by chance.
     """
-    marks = {
-        f"{'<' * 7} {merge.ours}".encode(): "ours",
-        f"{'>' * 7} {merge.theirs}".encode(): "",
-    }
+    marks = {f"{'<' * 7} {merge.ours}".encode(): "ours", f"{'>' * 7} {merge.theirs}".encode(): ""}
     side = ""
     views: dict[str, list[bytes]] = {"ours": [], "base": [], "theirs": []}
     spans: list[dict[str, range]] = []

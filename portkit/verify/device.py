@@ -155,11 +155,7 @@ def _test_binary(
             FOLDER: folder,
         }
         found = test_binary(
-            tree,
-            binary,
-            environment=environment,
-            reserved=device.reserved,
-            command=run.command,
+            tree, binary, environment=environment, reserved=device.reserved, command=run.command
         )
         seen = read_logs(Path(folder))
     if known and not select_bad(found) and not seen.defects:

@@ -18,12 +18,7 @@ LOCK: Final = "Cargo.lock"
 
 # Where cargo and rustup look for settings, from the working directory upwards
 # (The Cargo Book, "Hierarchical structure"; the rustup book, "The toolchain file").
-_SETTINGS: Final = (
-    ".cargo/config.toml",
-    ".cargo/config",
-    "rust-toolchain.toml",
-    "rust-toolchain",
-)
+_SETTINGS: Final = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 
 
 def digest_texts(parts: Iterable[str | bytes]) -> str:

@@ -94,11 +94,7 @@ def check_types(tree: PortedTree) -> Outcome:
 
 
 def check(
-    tree: PortedTree,
-    command: str,
-    features: Sequence[str],
-    *rustc: str,
-    folder: Path | None = None,
+    tree: PortedTree, command: str, features: Sequence[str], *rustc: str, folder: Path | None = None
 ) -> CheckRun:
     """Run ``cargo check`` or ``cargo clippy`` on every target of the crates that are looked at."""
     done = tree.cargo(
