@@ -662,7 +662,7 @@ def test_the_document_of_a_defect(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     # A defect cannot be asked for, so one is made: the step's module loses what it needs.
     code = (
-        "import portkit.verify.coverage as c, sys\n"
+        "import portkit.verify.static_steps as c, sys\n"
         "c.Status = None\n"
         "from portkit.cli import load_program\n"
         f"sys.argv = ['portkit', 'verify', {str(candle)!r}, '--keep-going', '--only', 'coverage',"

@@ -168,7 +168,7 @@ def map_names(
     where a name is not known, with names like it.
     """
     from portkit.hipify.api_table import look_up_name
-    from portkit.report.map_report import render_mapping, render_unknown
+    from portkit.report.hipify_report import render_mapping, render_unknown
 
     code = 0
     for name in names:

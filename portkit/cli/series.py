@@ -25,9 +25,8 @@ def write_series(
     from portkit.engine.plan import Plan
     from portkit.profiles.settings import is_decision_change
     from portkit.report.apply_summary import render_apply_summary, render_headline
-    from portkit.report.commit_message import render_messages, render_subject
     from portkit.report.model import count_noun, make_report
-    from portkit.report.series import split_port
+    from portkit.report.series import render_messages, render_subject, split_port
     from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
     from portkit.transaction.refusals import check_plan
     from portkit.workspace.git import check_clean

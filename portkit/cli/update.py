@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from portkit.update.conflicts import Conflict, ConflictSide
-    from portkit.update.preconditions import MovableBranch
+    from portkit.update.repository import MovableBranch
     from portkit.update.update import UpdateOutcome, UpdateRequest
 
 _SHOWN: Final = 20
@@ -126,7 +126,7 @@ def _run_update(
     asked: UpdateRequest,
     profile: str,
 ) -> int:
-    from portkit.update.preconditions import check_ready
+    from portkit.update.repository import check_ready
     from portkit.update.update import BRANCH
 
     if directory.is_dir() and is_half_written(directory):

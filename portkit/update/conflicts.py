@@ -1,4 +1,4 @@
-"""Conflicts by rule and place: who wrote the other side of each, and what to do."""
+"""Merge two commits in memory, and explain each conflict by the rule that wrote the other side."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from portkit.verify.blame import Authors
 from portkit.workspace.finding import identify_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.engine.scan import Scan
-    from portkit.update.merge import Merge
     from portkit.update.repository import GitRepository
     from portkit.workspace.finding import Finding
+
 
 _RULE: Final = (
     "you changed what portkit writes here, and it now writes another text: take the port's side and"
@@ -239,3 +239,49 @@ def _number_lines(view: Sequence[bytes], data: bytes) -> list[int]:
     for at in range(len(view) - 1, -1, -1):
         numbers[at] = numbers[at] or numbers[at + 1]
     return numbers
+
+
+class Merge(Value, frozen=True):
+    """What came of a merge.
+
+    Attributes:
+        tree: the hash of the merged files; where there are conflicts, with their markers.
+        stages: of each path in conflict the blobs, by stage: 1 the base, 2 ours, 3 theirs.
+        said: what git says of each path in conflict.
+    """
+
+    ours: str
+    theirs: str
+    tree: str
+    stages: Mapping[str, Mapping[int, str]]
+    said: Mapping[str, str]
+
+
+def merge_commits(git: GitRepository, ours: str, theirs: str) -> Merge:
+    """Merge two commits."""
+    # The base is shown between the sides, so that each hunk tells what it was before.
+    arguments = ("merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
+    printed = git.run("-c", "merge.conflictStyle=diff3", *arguments, accept=(0, 1))
+    tree, *rest = printed.decode(errors="surrogateescape").split("\0")
+    end = rest.index("")
+    stages: dict[str, dict[int, str]] = {}
+    for entry in rest[:end]:
+        word, path = entry.split("\t", 1)
+        _, blob, stage = word.split()
+        stages.setdefault(path, {})[int(stage)] = blob
+    return Merge(ours, theirs, tree, stages, dict(_parse_messages(rest[end + 1 :])))
+
+
+def _parse_messages(fields: list[str]) -> Mapping[str, str]:
+    """Return what is said of each path in conflict: counts of paths, paths, a type, a sentence."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(fields) and fields[at].isdecimal():
+        count = int(fields[at])
+        paths = fields[at + 1 : at + 1 + count]
+        kind, sentence = fields[at + 1 + count : at + 3 + count]
+        if kind.startswith("CONFLICT"):
+            for path in paths:
+                found.setdefault(path, " ".join(sentence.split()))
+        at += 3 + count
+    return found

@@ -23,7 +23,7 @@ from portkit.syntax.source_file import SourceFile
 from portkit.transaction.change import Change
 from portkit.update.commit_files import export_commit
 from portkit.update.generated_port import PortRequest, list_user_files
-from portkit.update.preconditions import open_repository
+from portkit.update.repository import open_repository
 from portkit.update.update import BRANCH, UpdateRequest, find_upstream_commit
 from portkit.workspace.git_runner import run_git
 

@@ -17,10 +17,9 @@ from portkit.profiles import accepted_findings
 from portkit.profiles.settings import NAME, is_decision_change
 from portkit.profiles.tested_versions import warn_if_untested
 from portkit.syntax.value import Value
-from portkit.update.advance_refs import advance_branches
-from portkit.update.conflicts import explain_conflicts
+from portkit.update.conflicts import explain_conflicts, merge_commits
 from portkit.update.generated_port import PortRequest, generate_port
-from portkit.update.merge import merge_commits
+from portkit.update.repository import advance_branches
 from portkit.verify.baseline import find_default_revision
 from portkit.workspace.generated_ports import (
     GeneratedPort,
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
     from portkit.update.conflicts import Conflict
     from portkit.update.generated_port import GeneratedTree
-    from portkit.update.preconditions import MovableBranch
-    from portkit.update.repository import GitRepository
+    from portkit.update.repository import GitRepository, MovableBranch
 
 BRANCH: Final = f"portkit/{VENDOR}"
 """The branch of pure ports."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from portkit.verify.coverage import COVERAGE
 from portkit.verify.crosscheck import CROSSCHECK
 from portkit.verify.device import DEVICE
-from portkit.verify.format import FORMAT
 from portkit.verify.kernel_names import NAMES
 from portkit.verify.kernels_step import KERNELS
 from portkit.verify.lint import LINT
-from portkit.verify.parity import PARITY
 from portkit.verify.regressions import REGRESS
+from portkit.verify.static_steps import COVERAGE, FORMAT, PARITY
 from portkit.verify.type_check import CHECK
 
 STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS, KERNELS, DEVICE, CROSSCHECK)
