@@ -8,16 +8,14 @@ import functools
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Final, ParamSpec
+from collections.abc import Callable
+from typing import Final, ParamSpec
 
 import typer
 from typer.core import TyperCommand
 
 from portkit.errors import DiskError, PortkitError, format_error
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FOUND: Final = 1
 """The exit code of a command that found what a script may want to stop at."""

@@ -7,12 +7,9 @@ imported when it runs. What goes wrong completes nothing.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from portkit.errors import PortkitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def complete_codes(incomplete: str) -> list[tuple[str, str]]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from portkit.cli.output import print_notice, print_progress
 from portkit.errors import DiskError, PortkitError, UntrustedTreeError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def check_consent(root: Path, *, given: bool) -> None:

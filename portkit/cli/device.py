@@ -7,9 +7,10 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,9 +24,6 @@ from portkit.cli.options import (
     option,
 )
 from portkit.cli.output import print_progress, print_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class Device(StrEnum):

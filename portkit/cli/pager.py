@@ -12,15 +12,13 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.cli.output import escape_bytes, print_text
 from portkit.workspace.programs import NOWHERE, absolute_folders, find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLES: Final = ("PORTKIT_PAGER", "PAGER")
 """The variables that name the pager, the first that is set counts; empty, there is none."""

@@ -7,8 +7,9 @@ as a whole says is learnt anew when a document is saved.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -21,9 +22,6 @@ from portkit.editor.code_actions import Documents
 from portkit.editor.workspace import EditorWorkspace
 from portkit.errors import PortkitError, format_error
 from portkit.workspace.cargo_workspace import find_workspace_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PAUSE: Final = 0.2
 """How many seconds a writer pauses before a change is looked at."""

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.rules import enum_variant, feature, field, use_list
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
 
 MANIFEST: Final = "Cargo.toml"
 _ITEM: Final = re.compile(

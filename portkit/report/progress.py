@@ -12,11 +12,9 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, TextIO
 
 PATIENCE: Final = 1.0
 """How long nothing is said, in seconds."""

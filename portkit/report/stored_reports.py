@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
 
 from portkit.errors import DocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 Entry = dict[str, Any]
 """A document, or an entry of one."""

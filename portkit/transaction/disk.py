@@ -11,11 +11,8 @@ import errno
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from pathlib import Path
+from typing import Final
 
 # <fcntl.h> and <linux/fs.h>
 _AT_FDCWD: Final = -100

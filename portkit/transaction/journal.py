@@ -23,7 +23,7 @@ import hashlib
 import os
 import stat
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 (msgspec reads it)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec

@@ -26,7 +26,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DiskError
 from portkit.transaction.change import Change
@@ -40,10 +42,6 @@ from portkit.transaction.recovery import (
     suggest_remedy,
 )
 from portkit.transaction.refusals import check_paths, check_place, find_nearest_folder, open_journal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["Change", "Recovery", "recover_run", "write_plan"]
 

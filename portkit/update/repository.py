@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError, TreeChangedError
 from portkit.syntax.value import Value
@@ -15,10 +17,6 @@ from portkit.workspace.git_identity import read_committer, read_identity
 from portkit.workspace.git_output import find_commit, read_git, read_git_line
 from portkit.workspace.git_repository import find_repository
 from portkit.workspace.git_runner import find_silenced_filters, run_git
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 class GitRepository(Value, frozen=True):

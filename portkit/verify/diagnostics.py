@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 # "affine.hip:12:5: error: use of undeclared identifier 'x'", as clang and gcc write it
 # (Clang User's Manual, "Formatting of Diagnostics").

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.errors import ToolError
 from portkit.workspace.cargo_workspace import SKIPPED_DIRECTORIES
 from portkit.workspace.git_runner import run_git
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 LOCK: Final = "Cargo.lock"
 

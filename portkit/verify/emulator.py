@@ -13,9 +13,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from portkit.doctor import rocm_components
 from portkit.doctor.gpus import parse_arch
@@ -24,9 +25,6 @@ from portkit.errors import ToolError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 from portkit.workspace.programs import find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM: Final = "rocjitsu"
 VARIABLE: Final = "PORTKIT_EMULATOR"

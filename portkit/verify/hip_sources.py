@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from portkit.errors import VerificationError
 from portkit.hipify.crate_sources import assemble_sources
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.paths import PATCH_FILE, derive_hip_path
 from portkit.hipify.prelude import load_device_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def compiles_cuda_sources(crate: Path) -> bool:

@@ -13,17 +13,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.cache import cache_folder, path_key
 from portkit.errors import DiskError, ToolError
 from portkit.verify.digests import LOCK
 from portkit.workspace.programs import NOWHERE, find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _APART: Final = (
     *("--unshare-all", "--cap-drop", "ALL", "--die-with-parent"),
