@@ -52,16 +52,12 @@ def init(
         found = scan_tree(directory)
     check_new(directory, profile, found.job.codebase)
     draft = infer_profile(found)
-    if not yes and _can_answer():
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
         draft = replace(draft, words=tuple(_ask_names(draft)))
     write_plan(directory, build_changes(directory, profile, draft))
     with show_waiting(f"Looking at {directory} with it"):
         after = scan_tree(directory)
     print_text("\n".join(_render_result(directory, profile, draft, after)))
-
-
-def _can_answer() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _ask_names(draft: Draft) -> Iterator[tuple[str, str]]:

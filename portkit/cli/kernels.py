@@ -115,7 +115,7 @@ def hipify(
         )
     if report is not None:
         write_report(render_hipify_json(done, output), report)
-    if output is None and _is_one_file(paths):
+    if output is None and len(paths) == 1 and not paths[0].is_dir():
         _print_translation(done)
     else:
         print_text(render_hipify_table(done, output, open_screen()), end="")
@@ -140,10 +140,6 @@ def _load_kernel_facts(profile: str) -> KernelProfile:
     if not directory.has(FILE):
         raise KernelProfileError(f"{directory} says nothing of kernels: leave --profile away")
     return load_profile(directory, load_codebase(directory).name)
-
-
-def _is_one_file(paths: list[Path]) -> bool:
-    return len(paths) == 1 and not paths[0].is_dir()
 
 
 def _print_translation(done: HipifyReport) -> None:

@@ -62,9 +62,8 @@ def build_summary(report: Report) -> dict[str, Any]:
         "states": dict(count_states(report.sites)),
         **({"looked_at": looked_at} if looked_at else {}),
         "codes": count_by(report.sites, lambda site: site.code),
-        "crates": {path: _count_values(sites) for path, sites in report.group_by_crate().items()},
+        "crates": {
+            path: {"sites": len(sites), **count_by(sites, lambda site: site.status.value)}
+            for path, sites in report.group_by_crate().items()
+        },
     }
-
-
-def _count_values(sites: tuple[ReportedSite, ...]) -> dict[str, int]:
-    return {"sites": len(sites), **count_by(sites, lambda site: site.status.value)}

@@ -32,7 +32,7 @@ from portkit.workspace.finding import Status, identify_findings
 from portkit.workspace.git_series import TRAILER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from portkit.engine.scan import Scan
     from portkit.report.model import Report, ReportedSite
@@ -82,7 +82,10 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
     own = [order.index(find_phase(sites[n], filter(None, order))) for n in todo]
     written = [_describe_finding(whole, whole.findings[n]) for n in todo]
     needed = find_dependencies(
-        written, _list_words(whole), whole.job.vendor.variant, _list_packages(whole)
+        written,
+        _list_words(whole),
+        whole.job.vendor.variant,
+        {crate.name: crate.directory for crate in whole.job.workspace.crates},
     )
     turn = dict(zip(todo, assign_phases(written, needed, own), strict=True))
 
@@ -105,7 +108,10 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
             rustfmt=rustfmt,
         )
         unformatted = {p for p in unformatted if p not in moved} | {*planned.unformatted}
-        changes = [_find_changes(state.get(c.path), c) for c in planned.changes]
+        changes = [
+            Change(c.path, state[c.path].after, c.after) if c.path in state else c
+            for c in planned.changes
+        ]
         state |= {change.path: change for change in planned.changes}
         before = now
         if changes := [c for c in changes if c.before != c.after]:
@@ -166,20 +172,12 @@ def _list_words(whole: Scan) -> frozenset[str]:
     return frozenset(word.decode(errors="replace") for word in words)
 
 
-def _list_packages(whole: Scan) -> Mapping[str, str]:
-    return {crate.name: crate.directory for crate in whole.job.workspace.crates}
-
-
 def _group_by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
     grouped: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.status is Status.TODO:
             grouped.setdefault(finding.path, []).append(finding)
     return {path: tuple(found) for path, found in grouped.items()}
-
-
-def _find_changes(last: Change | None, change: Change) -> Change:
-    return change if last is None else Change(change.path, last.after, change.after)
 
 
 _WIDTH: Final = 72

@@ -139,7 +139,9 @@ def build_hunks(
         return
     if finding.edits:
         yield from _show_edits(finding, source, longest)
-    elif finding.status is not Status.TODO and not _is_whole(finding, source):
+    elif finding.status is not Status.TODO and (
+        finding.span.start or finding.span.end < len(source.data)
+    ):
         first, _ = source.position(finding.span.start)
         last, _ = source.position(max(finding.span.end - 1, finding.span.start))
         start = max(first - CONTEXT, 1)
@@ -147,10 +149,6 @@ def build_hunks(
         text = _decode_text(source, start, min(end, len(source.line_starts)))
         lines = (f"{' ='[first <= n <= last]}{line}" for n, line in enumerate(text, start))
         yield _shorten_hunk(Hunk(source.path, "", start, tuple(lines)), longest)
-
-
-def _is_whole(finding: Finding, source: SourceFile) -> bool:
-    return finding.span.start == 0 and finding.span.end >= len(source.data)
 
 
 def _show_edits(

@@ -96,15 +96,11 @@ def _evaluate_condition(job: PortJob, finding: Finding, node: Node) -> bool | No
     if node.type not in ("call_expression", "macro_invocation"):
         return None
     if is_cuda_query(job, node):
-        return _is_true_for_vendor(finding)
+        # What is asked of CUDA holds for the vendor too if it is widened, or will be.
+        is_left = finding.applicability is Applicability.KEEP or finding.status is Status.NONE
+        return not is_left
     if read_callee_name(node) == f"is_{job.vendor.name}":
         return True
     return (
         False if read_callee_name(node) in {f"is_{w}" for w in job.vendor.peer_vocabulary} else None
     )
-
-
-def _is_true_for_vendor(finding: Finding) -> bool:
-    """Whether what is asked of CUDA holds for the vendor too: it is widened, or will be."""
-    is_left = finding.applicability is Applicability.KEEP or finding.status is Status.NONE
-    return not is_left

@@ -118,12 +118,12 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     What the text begins with before its first word stays; a word that is wider than the line
     stands alone. A quoted name in a command is one word, with its blanks as they are.
     """
-    text = _COMMAND.sub(lambda command: _NAME.sub(_glue_words, command[0]), text)
+
+    def glue(command: Match[str]) -> str:
+        return _NAME.sub(lambda name: name[0].replace(" ", _GLUE), command[0])
+
+    text = _COMMAND.sub(glue, text)
     return [line.replace(_GLUE, " ") for line in _wrap_line(text, width, indent)]
-
-
-def _glue_words(name: Match[str]) -> str:
-    return name[0].replace(" ", _GLUE)
 
 
 def _wrap_line(text: str, width: int, indent: str) -> list[str]:

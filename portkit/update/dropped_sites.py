@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from portkit.codebases.directory import Directory
     from portkit.engine.scan import Scan
-    from portkit.workspace.finding import Finding
 
 _WHOLE: Final = "the port has {} as a whole, which is for a person to remove"
 _EDITED: Final = "{} was changed by hand in the same lines"
@@ -56,8 +55,11 @@ def drop_sites(
             _scan_with_decisions(tree, toml, profile, gating, recorded) for toml in (before, after)
         ]
         # A file is written by the findings in it, or in what it is a copy of: a few of many.
-        told = [{(f.path, _list_decided(f)) for f in each.findings} for each in scans]
-        paths = {path for path, _ in told[0] ^ told[1]}
+        told = [
+            {(f.path, f.span, f.code, f.status, f.excluded, f.edits) for f in each.findings}
+            for each in scans
+        ]
+        paths = {path for path, *_ in told[0] ^ told[1]}
         said = [_write_files(each, paths) for each in scans]
         changed = [p for p in sorted({*said[0], *said[1]}) if said[0].get(p) != said[1].get(p)]
         found = []
@@ -90,10 +92,6 @@ def _write_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
     return {
         change.path: change.after for change in build_plan(replace(scan, findings=findings)).changes
     }
-
-
-def _list_decided(finding: Finding) -> tuple[object, ...]:
-    return finding.span, finding.code, finding.status, finding.excluded, finding.edits
 
 
 def _merge_file(scratch: Path, path: str, mine: bytes, old: bytes, new: bytes) -> bytes:

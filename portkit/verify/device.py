@@ -95,13 +95,14 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
             first.append(
                 f"they launch {counts['kernels launched']} of {len(seen.launches)} kernels"
             )
+    ignored = sorted({name for name, result in results if result == "ignored"})
     return Outcome(
         Verdict.FAILED if lost else Verdict.PASSED,
         (
             "; ".join(first),
             *lost,
             *_describe_evidence(device, runs, seen, dead),
-            *_list_ignored_tests(results),
+            *(f"ignored, as its source says: {name}" for name in ignored),
         ),
         figures=counts,
         tests=tuple(
@@ -110,11 +111,6 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
             for name, result in sorted(each.results.elements())
         ),
     )
-
-
-def _list_ignored_tests(results: Results) -> Iterator[str]:
-    for name in sorted({name for name, result in results if result == "ignored"}):
-        yield f"ignored, as its source says: {name}"
 
 
 def find_unreachable_kernels(tree: PortedTree) -> frozenset[str]:
@@ -192,16 +188,12 @@ def _describe_evidence(
         yield f"{unused} more cannot be, since no Rust code asks for them"
 
 
-def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
-    return (*tree.tested, str(tree.options.test_seconds), *list_device_inputs(tree))
-
-
 DEVICE: Final = Step(
     "device",
     "the ported tests pass on an AMD GPU, or on a HIP device that runs on the CPU",
     48,
     run_device_tests,
     divisible=True,
-    inputs=_list_inputs,
+    inputs=lambda tree: (*tree.tested, str(tree.options.test_seconds), *list_device_inputs(tree)),
 )
 """Runs on what ``Options.device`` names."""

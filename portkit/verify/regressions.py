@@ -121,15 +121,11 @@ def _test_baseline(tree: PortedTree) -> Results:
     return found
 
 
-def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
-    return (tree.baseline_tree, *tree.tested, str(tree.options.test_seconds))
-
-
 REGRESS: Final = Step(
     "regress",
     "the CPU tests give the results that they gave before",
     45,
     compare_cpu_tests,
     divisible=True,
-    inputs=_list_inputs,
+    inputs=lambda tree: (tree.baseline_tree, *tree.tested, str(tree.options.test_seconds)),
 )

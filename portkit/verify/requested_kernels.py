@@ -234,7 +234,7 @@ class _Reader:
         raise _UnknownError(node_text(node))
 
     def _formatted(self, node: Node) -> set[str]:
-        template, *given = _find_macro_arguments(node)
+        template, *given = _split_arguments(node_text(node.named_children[-1])[1:-1])
         rest = iter(given)
         pieces: list[set[str]] = []
         end = 0
@@ -305,10 +305,6 @@ def _read_constant(expression: str, arguments: Mapping[str, str]) -> str:
     filled = re.sub(r"\$(\w+)", lambda m: arguments.get(m[1], ""), expression.strip())
     filled = re.sub(r"\bstringify!\((\w+)\)", r'"\1"', filled)
     return "".join(re.findall(r'"([^"]*)"', filled))
-
-
-def _find_macro_arguments(node: Node) -> list[str]:
-    return _split_arguments(node_text(node.named_children[-1])[1:-1])
 
 
 def _split_arguments(text: str) -> list[str]:

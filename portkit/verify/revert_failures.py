@@ -225,7 +225,7 @@ def _explain_failures(
         for f in writers.scan.findings
         if f.status is Status.TODO and not f.excluded
     }
-    for nearness in (_choose_first, _describe_diagnostic, _find_more):
+    for nearness in (_find_first_line, _find_primary_lines, lambda _, named: named):
         found: dict[Place, str] = {}
         for error, named in errors.items():
             for lines in nearness(error, named):
@@ -236,18 +236,14 @@ def _explain_failures(
     return {}
 
 
-def _choose_first(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
+def _find_first_line(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
     for lines in named:
         if lines.primary and (lines.path, lines.first) == (error.path, error.line):
             yield lines._replace(last=lines.first)
 
 
-def _describe_diagnostic(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
+def _find_primary_lines(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
     return (lines for lines in named if lines.primary)
-
-
-def _find_more(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
-    return iter(named)
 
 
 def _format_list(said: Iterable[str]) -> str:

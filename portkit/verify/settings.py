@@ -98,6 +98,7 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
     below = (load_codebase(find_codebase(name)) for name in codebase.uses)
     compiled = [each.variables for each in (*below, codebase) if each.kernels is not None]
     device = {key: value for key, value in said.device.items() if isinstance(value, str)}
+    own_cpu = said.device.get("cpu", {})
     cpu_device: dict[str, str] = {}
     for every in compiled:
         cpu_device |= {f"{every}_ARCHS": "{archs}", f"{every}_CACHE": "{cache}"}
@@ -105,10 +106,6 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
         said.tested,
         {f"{every}_KERNELS": "none" for every in compiled} | said.environment,
         {f"{every}_KERNELS": "all" for every in compiled} | device,
-        cpu_device | _read_table(said.device.get("cpu", {})),
+        cpu_device | (own_cpu if isinstance(own_cpu, dict) else {}),
         said.names,
     )
-
-
-def _read_table(value: str | dict[str, str]) -> dict[str, str]:
-    return value if isinstance(value, dict) else {}

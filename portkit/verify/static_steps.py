@@ -73,12 +73,12 @@ def _list_unformatted(tree: PortedTree, folder: Path) -> set[str]:
     return found
 
 
-def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
-    return (tree.version("rustfmt", "--version"), tree.baseline_tree)
-
-
 FORMAT: Final = Step(
-    "format", "rustfmt leaves the tree as it is", 40, check_format, inputs=_list_inputs
+    "format",
+    "rustfmt leaves the tree as it is",
+    40,
+    check_format,
+    inputs=lambda tree: (tree.version("rustfmt", "--version"), tree.baseline_tree),
 )
 
 

@@ -58,7 +58,8 @@ def check_types(tree: PortedTree) -> Outcome:
     unbuilt: set[str] = set()
     left_out: list[str] = []
     figures: dict[str, int] = {}
-    for features in _list_combinations(tree):
+    port, cuda = tree.feature, tree.source_feature
+    for features in ((), (port,), (cuda,), (cuda, port)):
         title = ",".join(features) or "no feature"
         if reason := find_missing_tool(tree, features):
             left_out.append(f"{title}: {reason}")
@@ -137,11 +138,6 @@ def parse_cargo_errors(lines: Sequence[str]) -> list[str]:
             place = following.strip()
             found.append(f"{line} ({place[4:]})" if place.startswith("--> ") else line)
     return [*full[:1], *found]
-
-
-def _list_combinations(tree: PortedTree) -> tuple[tuple[str, ...], ...]:
-    job, cuda = tree.feature, tree.source_feature
-    return (), (job,), (cuda,), (cuda, job)
 
 
 def find_missing_tool(tree: PortedTree, features: Sequence[str]) -> str:
