@@ -1,4 +1,4 @@
-"""Asking whether what a tree brings may be run."""
+"""Ask whether portkit may run the tree's code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from portkit.errors import DiskError, PortkitError, UntrustedTreeError
 
 
 def check_consent(root: Path, *, given: bool) -> None:
-    """See that what a tree brings may be run, and say why it may; ask where somebody can answer."""
+    """Check that the tree's code may run, and say why; ask if a person can answer."""
     from portkit.workspace.trust import ConfirmedBy, require_trust, save_confirmation
 
     try:

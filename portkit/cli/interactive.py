@@ -43,7 +43,7 @@ FILES: Final = 2
 
 
 class InteractiveSession:
-    """One run through the places."""
+    """One dialogue about the findings."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class InteractiveSession:
         self.over = False
 
     def choose(self, scan: Scan) -> Scan:
-        """Return the scan with the places that a person wants written, as they want them."""
+        """Return the scan with the findings that the person wants, as edited."""
         # What is left out is decided, and so is the arm that answers for it.
         todo = [f for f in scan.findings if f.status is Status.TODO and not f.excluded]
         left = Counter(f.code for f in todo)
@@ -165,7 +165,7 @@ class InteractiveSession:
         return None
 
     def _parses(self, path: str, data: bytes) -> bool:
-        """Whether what a person wrote can be read; where it cannot, it is said."""
+        """Whether the person's text parses; if not, say so."""
         readable = not (path.endswith(_PARSED) and SourceFile(path, data).tree.root_node.has_error)
         if not readable:
             self.show(self.terminal.loud(f"{path} would not parse so: nothing is changed."))
@@ -173,7 +173,7 @@ class InteractiveSession:
 
 
 def _merge_edits(scan: Scan, finding: Finding) -> Edit | None:
-    """Return all that is written at a place as one edit; none where another place is inside."""
+    """Return all edits of a finding as one, or None if another finding is inside."""
     source = scan.job.workspace.sources[finding.path]
     edits = sorted(finding.edits)
     start, end = edits[0].start, max(edit.end for edit in edits)

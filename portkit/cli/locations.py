@@ -1,4 +1,4 @@
-"""The places that a user names by a file and a line."""
+"""Find the findings at a file and a line that a user names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse_location(word: str) -> tuple[Path, int] | None:
 
 
 def find_named_sites(scan: Scan, tree: Path, words: Iterable[str]) -> Found:
-    """Return the places of the lines that words name, as ``FILE:LINE``; see ``find_sites_at``."""
+    """Return the findings at ``FILE:LINE`` words; see ``find_sites_at``."""
     found: dict[str, tuple[ReportedSite, Finding]] = {}
     for word in words:
         place = parse_location(word)
@@ -42,7 +42,7 @@ def find_named_sites(scan: Scan, tree: Path, words: Iterable[str]) -> Found:
 
 
 def find_sites_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
-    """Return the places that a line is part of, as the source stands."""
+    """Return the findings at a line of the current source."""
     from portkit.report.explanation import find_at_line, list_first_lines
 
     with contextlib.suppress(ValueError):  # it is written from here, or from the root

@@ -122,7 +122,7 @@ Sandbox = Annotated[
 
 
 def format_options(gating: Gating | None, profile: str) -> str:
-    """Return how a tree is to be looked at, in options as they are typed, a space before each."""
+    """Return the options that a command repeats, as typed, with a space before each."""
     return quote_options({"--gating": gating or "", "--profile": profile})
 
 
@@ -134,7 +134,7 @@ def find_profile_directory(given: str) -> directory.Directory | None:
 
 
 def split_words(given: Iterable[str] | None) -> tuple[str, ...]:
-    """Return what an option holds that may be repeated and may list with commas."""
+    """Return the values of a repeatable option that may list with commas."""
     split = (word.strip() for option in given or () for word in option.split(","))
     return tuple(filter(None, split))
 

@@ -28,7 +28,7 @@ def print_text(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
 
 
 def escape_bytes(text: str) -> bytes:
-    """Return text as it may go to a terminal: what would act on it is shown."""
+    """Encode text with terminal controls escaped."""
     return _encode(_escape(text))
 
 
@@ -37,7 +37,7 @@ def _encode(text: str) -> bytes:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print bytes as they are; it raises what ``show`` raises."""
+    """Print bytes unchanged; it raises what ``print_text`` raises."""
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
@@ -73,12 +73,12 @@ def write_report(text: str, output: Path | None) -> None:
 
 
 def print_progress(line: str) -> None:
-    """Say what is being done."""
+    """Print a line about the current work."""
     print(_escape(line), file=sys.stderr, flush=True)
 
 
 def print_notice(text: str) -> None:
-    """Print to standard error what is not the output itself, its line endings included."""
+    """Print text to standard error that is not the output itself."""
     sys.stderr.write(_escape(text))
     sys.stderr.flush()
 
@@ -104,14 +104,14 @@ def open_error_terminal() -> Terminal:
 
 
 def plain_terminal() -> Terminal:
-    """Return a terminal for what goes to a file."""
+    """Return a terminal for text in a file."""
     from portkit.report.terminal import Terminal
 
     return Terminal()
 
 
 def is_half_written(directory: Path) -> bool:
-    """Whether a killed run must be ended before a tree can be looked at; says so."""
+    """Whether a killed run must be ended before the tree can be read; says so."""
     from portkit.transaction.refusals import is_recovery_needed
 
     found = directory.is_dir() and is_recovery_needed(directory)

@@ -1,4 +1,4 @@
-"""What is long goes through a pager where a person reads it at a terminal, as git's does.
+"""Show long text through a pager at a terminal, as git does.
 
 The pager is ``PORTKIT_PAGER``, else ``PAGER``, else less. It is the user's word: it is looked for
 in absolute folders alone, and run outside the tree, since a pager may read settings where it stands

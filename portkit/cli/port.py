@@ -539,7 +539,7 @@ def _check_declared(whole: Scan) -> None:
 
 
 def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
-    """Let what was looked at before it was written be looked at where it stands."""
+    """Keep accepted findings accepted after they are written."""
     from portkit.engine.acceptance import carry_acceptances
     from portkit.profiles.accepted_findings import NAME, format_acceptances, read_acceptances
     from portkit.transaction.transaction import Change, write_plan

@@ -160,7 +160,7 @@ def _ask(desk: ReviewDesk, found: Scan) -> None:
 
 
 class ReviewSession:
-    """One run through the places."""
+    """One dialogue about the findings for review."""
 
     def __init__(
         self, ask: Callable[[str], str], show: Callable[[str], None], terminal: Terminal
@@ -170,7 +170,7 @@ class ReviewSession:
         self.terminal = terminal
 
     def go_through(self, desk: ReviewDesk, scan: Scan) -> None:
-        """Ask about each place until the person has had enough."""
+        """Ask about each finding until the person quits."""
         total = len(desk.places)
         for number, place in enumerate([*desk.places], 1):
             if place not in desk.places:
@@ -224,7 +224,7 @@ class ReviewSession:
 
 
 def render_place(scan: Scan, place: PendingReview, terminal: Terminal) -> Iterable[str]:
-    """Yield what a person sees of a place: before and after, the branch that ROCm takes, why."""
+    """Yield a finding's text before and after, the branch that ROCm takes, and the reason."""
     from portkit.report.explanation import describe_site
     from portkit.report.taken_branch import find_taken_branch
 

@@ -31,14 +31,14 @@ _NAMELESS: Final = "it names the excluded variant, so `apply` refuses until you 
 
 
 class PendingReview(Value, frozen=True):
-    """A place that nobody has looked at."""
+    """A finding that nobody has accepted."""
 
     site: ReportedSite
     finding: Finding
 
     @property
     def line(self) -> str:
-        """The place on one line."""
+        """The finding on one line."""
         return f"{self.site.id}  {self.site.position}  {self.site.symbol}: {self.site.message}"
 
 
@@ -59,7 +59,7 @@ class Exclusion(Value, frozen=True):
 
     @property
     def shown(self) -> Iterable[str]:
-        """What a user reads before it is written."""
+        """The lines that a user reads before it is written."""
         yield "This takes out of the port:"
         yield from (f"  {name_place(place)}  {place.site.symbol}" for place in self.named)
         if self.others:
@@ -70,7 +70,7 @@ class Exclusion(Value, frozen=True):
 
     @property
     def done(self) -> str:
-        """A sentence that says what is excluded."""
+        """A sentence about the exclusion."""
         from portkit.profiles.settings import NAME
 
         said = f"{NAME} excludes {', '.join(map(name_place, self.named))}."
@@ -80,7 +80,7 @@ class Exclusion(Value, frozen=True):
 
 
 class ReviewDesk:
-    """What lies before a reviewer, and where the answers go: each is written at once."""
+    """The findings for review, and the files of the answers; each answer is written at once."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class ReviewDesk:
         self.later = 0
 
     def listed(self) -> Iterable[str]:
-        """Return the places, a line each, and how many they are."""
+        """Return the findings, a line each, and their number."""
         return (*(place.line for place in self.places), self.summary())
 
     def grouped(self, terminal: Terminal) -> Iterable[str]:
@@ -119,7 +119,7 @@ class ReviewDesk:
         yield from wrap_text(self.summary(), terminal.width)
 
     def summary(self) -> str:
-        """Return how many places there are that nobody has looked at."""
+        """Return a sentence with the number of pending findings."""
         from portkit.profiles.accepted_findings import read_acceptances
         from portkit.report.model import count_noun, count_unseen_kernels
 
@@ -144,7 +144,7 @@ class ReviewDesk:
         return [place for place in self.places if place.site.id in found]
 
     def leave(self, later: Sequence[PendingReview]) -> None:
-        """Leave findings for later: they are neither listed nor asked about."""
+        """Leave findings for later: they are neither listed nor shown."""
         self.places = [place for place in self.places if place not in later]
         self.later += len(later)
 
@@ -175,7 +175,7 @@ class ReviewDesk:
         return found
 
     def accept(self, places: Collection[str]) -> None:
-        """Write that places were looked at, by their identities."""
+        """Write the acceptance of findings, by their identities."""
         from portkit.engine.acceptance import accept_findings
         from portkit.profiles.accepted_findings import NAME, format_acceptances, read_acceptances
         from portkit.transaction.change import Change
@@ -191,7 +191,7 @@ class ReviewDesk:
         return [p for p in self.places if _build_skip_key(p.site) == _build_skip_key(place.site)]
 
     def beside(self, place: PendingReview) -> Sequence[PendingReview]:
-        """Return what such a skip takes too of what nobody is asked about: what is mechanical."""
+        """Return the mechanical findings that such an exclusion also excludes."""
         from portkit.profiles.exclusion_writer import check_accepts_nothing
         from portkit.workspace.finding import Status, identify_findings
 
@@ -206,7 +206,7 @@ class ReviewDesk:
         return [p for p in found if p.finding.status is not Status.NONE]
 
     def plan_exclusion(self, named: Sequence[PendingReview], reason: str) -> Exclusion:
-        """Return what an exclusion of findings will change; nothing is written yet."""
+        """Return the effects of an exclusion; nothing is written yet."""
         from portkit.engine.exclusions import is_written
         from portkit.profiles.accepted_findings import read_own_file
         from portkit.profiles.exclusion_writer import append_exclusion, check_excludable
@@ -275,7 +275,7 @@ class ReviewDesk:
         return found
 
     def exclude(self, plan: Exclusion) -> str:
-        """Write an exclusion; return a sentence that says what it excludes."""
+        """Write an exclusion; return a sentence about it."""
         self._write(plan.changes)
         self.places = [p for p in self.places if p not in plan.excluded]
         return plan.done
@@ -325,7 +325,7 @@ def _build_skip_key(place: ReportedSite | Finding) -> tuple[str, str, str]:
 
 
 def name_place(place: PendingReview) -> str:
-    """Return what tells a place from another in the same line."""
+    """Return the words that distinguish findings of one line."""
     return f"{place.site.id} {place.site.position}"
 
 

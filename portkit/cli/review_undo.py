@@ -19,7 +19,7 @@ _NOTHING: Final = "there is no answer of `portkit review` to take back here"
 
 
 def save_answer(directory: Path, changes: Sequence[Change]) -> None:
-    """Keep what an answer changed, in place of the answer before it.
+    """Save the changes of an answer, in place of the answer before it.
 
     Without a home folder nothing is kept, and the answer cannot be taken back.
     """

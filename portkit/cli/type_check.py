@@ -1,4 +1,4 @@
-"""Type-checking what ``portkit apply`` is about to write."""
+"""Type-check a port before ``portkit apply`` writes it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def is_checked_by_default(root: Path) -> bool:
 
 
 def list_reverted(checking: TypeCheckedPort | None) -> tuple[ReportedSite, ...]:
-    """Return the places that were taken back, sorted; none where nothing was checked."""
+    """Return the findings that were dropped because they do not type-check, sorted."""
     from portkit.engine.partial_ports import locate_partial_port
     from portkit.report.model import locate_finding
     from portkit.workspace.finding import identify_findings

@@ -1,4 +1,4 @@
-"""The server: what an editor asks, over standard input and output.
+"""The language server, over standard input and output.
 
 A change of a document is looked at when its writer pauses, by the document's buffer; what the tree
 as a whole says is learnt anew when a document is saved.
@@ -112,7 +112,7 @@ class Server(LanguageServer):
         return max(found, key=lambda each: len(each[0].root.parts), default=None)
 
     def documents(self, tree: EditorWorkspace) -> Documents:
-        """Return what the client calls the files of a tree."""
+        """Return the client's names of a tree's files."""
         known = dict(self._open(tree))
 
         def uri(path: str) -> str:
@@ -125,7 +125,7 @@ class Server(LanguageServer):
         return Documents(uri, version)
 
     def buffers(self, tree: EditorWorkspace) -> Mapping[str, bytes]:
-        """Return what open documents of a tree hold."""
+        """Return the contents of a tree's open documents."""
         return {path: self._text(uri) for path, uri in self._open(tree)}
 
     def _open(self, tree: EditorWorkspace) -> Iterator[tuple[str, str]]:
@@ -140,7 +140,7 @@ class Server(LanguageServer):
         return text.encode(errors="replace")
 
     async def refresh(self, tree: EditorWorkspace, *, whole: bool = False) -> bool:
-        """Look at a tree, or at what has changed in its open documents, and show what is there.
+        """Scan a tree, or its changed documents, and publish the findings.
 
         Returns:
             Whether there is a scan.
@@ -203,7 +203,7 @@ class Server(LanguageServer):
         self._pending[uri] = asyncio.ensure_future(wait())
 
     async def settled(self, uri: str) -> tuple[EditorWorkspace, str] | None:
-        """Return the tree and the path of a document once its buffer was looked at; else none."""
+        """Return the tree and the path of a document after its buffer was scanned, or None."""
         found = self.tree_of(uri)
         return found if found is not None and await self.refresh(found[0]) else None
 

@@ -1,4 +1,4 @@
-"""What ``portkit apply`` says when it is done: what was written, and what a person should read."""
+"""The summary of ``portkit apply``: the written changes, and the findings to review."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def render_apply_summary(
 
 
 def render_headline(report: Report, plan: Plan, *, written: bool = True) -> str:
-    """Return what was written, or would be, as a sentence; the arguments are ``applied``'s."""
+    """Return one sentence about the written changes."""
     added = sum(change.before is None for change in plan.changes)
     todo = [site for site in report.sites if site.status is Status.TODO and not site.is_left_out]
     return (

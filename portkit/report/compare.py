@@ -1,4 +1,4 @@
-"""``portkit diff``: what changed between two scans, such as those of two upstream versions.
+"""Compare two scans, such as those of two upstream versions.
 
 Two places are the same where their identities are: the code, the file, the construct, the item that
 holds it and the number among its like. A place whose file was renamed has another identity; it
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What happened to a place."""
+    """How a finding differs between two scans."""
 
     NEW = "new"
     """It stands in the newer scan alone."""
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place that is not as it was; ``before`` or ``after`` is none where it does not stand."""
+    """A finding that differs; ``before`` or ``after`` is None if it does not exist."""
 
     kind: Kind
     before: Entry | None
@@ -57,7 +57,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed between two scans.
+    """The differences between two scans.
 
     Attributes:
         old: what the older scan looked at, such as ``toy 1.2.3``.
@@ -82,7 +82,7 @@ class Comparison:
 
 
 def compare_scans(old: Entry, new: Entry) -> Comparison:
-    """Return what changed between two documents of scans."""
+    """Return the differences between two documents of scans."""
     before = {site["id"]: site for site in old["sites"]}
     after = {site["id"]: site for site in new["sites"]}
     found: list[Difference] = []
@@ -118,7 +118,7 @@ def compare_scans(old: Entry, new: Entry) -> Comparison:
 
 
 def _match_moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]:
-    """Return the new place of each that is gone, by its old identity, where it is plain."""
+    """Return the new place of each finding that moved, by its old identity, if it is unique."""
     was, now = Counter(map(_measure_likeness, gone)), Counter(map(_measure_likeness, fresh))
     homes = {_measure_likeness(site): site for site in fresh}
     return {

@@ -1,4 +1,4 @@
-"""The forms of a scan's report; what each needs is imported when it is asked for."""
+"""The formats of a scan's report, each imported when it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``portkit hipify`` and ``portkit map`` print, and the document of ``hipify --report``."""
+"""The reports of ``portkit hipify`` and ``portkit map``."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def render_hipify_table(report: HipifyReport, out: Path | None, terminal: Termin
 
 
 def render_listing(report: HipifyReport, terminal: Terminal) -> str:
-    """Return what a person should read, and nothing else; empty where there is nothing."""
+    """Return only the findings for a person, or an empty text."""
     return "".join(f"{line}\n" for line in _render_findings(report, list_sites(report), terminal))
 
 
 def render_missing(report: HipifyReport) -> str:
-    """Return what a translation on standard output lacks, as a line; empty where it lacks nothing.
+    """Return one line about what a translation on standard output lacks, or an empty text.
 
     The headers are written with it where it goes to a folder.
     """
@@ -101,7 +101,7 @@ def render_hipify_json(report: HipifyReport, out: Path | None) -> str:
 
 
 def list_sites(report: HipifyReport) -> tuple[ReportedSite, ...]:
-    """Return the places that the run found, sorted by path and position."""
+    """Return the findings of a run, sorted by path and position."""
     sources = {path: SourceFile(path, content) for path, content in report.sources.items()}
     found = [
         locate_finding(f, sources.get(f.path), i) for i, f in identify_findings(report.findings)
@@ -186,7 +186,7 @@ _KINDS: Final = {
 
 
 def render_mapping(mapping: Mapping, terminal: Terminal) -> str:
-    """Return what a known name becomes, since when, and who says so."""
+    """Return the HIP name of a known name, its first release, and the source."""
     if not mapping.hip:
         becomes = terminal.notable("no counterpart in HIP")
     elif mapping.hip == mapping.cuda:
@@ -208,7 +208,7 @@ def render_mapping(mapping: Mapping, terminal: Terminal) -> str:
 
 
 def render_unknown(lookup: Lookup) -> str:
-    """Return what to say of a name that the table does not know."""
+    """Return a message about a name that the table lacks."""
     around = lookup.part_of
     if around is not None:
         note = f" ({around.note})" if around.note else ""

@@ -1,4 +1,4 @@
-"""What a port changes for who uses a tree's crates: their features and their public names.
+"""Find the changes of a port to features and public names.
 
 It is told from the files before and after, not from findings: an entry of a profile may add a name,
 and what a rule copies may be private.
@@ -43,7 +43,7 @@ _IN_NO_LIBRARY: Final = frozenset({"benches", "examples", "tests"})
 
 
 class ApiChanges(Value, frozen=True):
-    """What is new since before the port.
+    """The additions to the public API since before the port.
 
     Attributes:
         features: the features that crates gained, with the crates' names.
@@ -74,7 +74,7 @@ class _Name(Value, frozen=True):
 
 
 def find_api_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> ApiChanges:
-    """Return what is new in files that stand before and after.
+    """Return the additions to the public API between two states of files.
 
     Of what the port adds as whole files only macros are told, which are named without a module: its
     modules and crates are names of files that stood before.

@@ -43,7 +43,7 @@ _REPAIRS: Final = (
 
 
 class PullRequestFacts(Value, frozen=True):
-    """What is said beside the report of the ported tree.
+    """Facts for a pull request that the report of the ported tree lacks.
 
     Attributes:
         renamed: a name of the source's as the written vendor has it.

@@ -1,4 +1,4 @@
-"""What ``portkit verify`` shows while it runs, and where its report goes.
+"""The display of a running verification, and its documents.
 
 In a terminal one line says what is being done and for how long; elsewhere each line that a tool
 writes is a line, but of those that name crate after crate only one now and then. The document is
@@ -43,13 +43,13 @@ _CRATE: Final = re.compile(r" *(Adding|Checking|Compiling|Documenting|Downloaded
 
 
 class CargoProgress:
-    """What cargo writes of crate after crate, made into how far it is."""
+    """The progress of cargo, from the line that it writes for each crate."""
 
     def __init__(self) -> None:
         self.count, self.shown = 0, time.monotonic()
 
     def told(self, text: str, *, each: bool) -> str:
-        """Return what to show of a line; nothing of it where one like it was shown just now."""
+        """Return the text to show for a line, or nothing if a similar line was just shown."""
         match = _CRATE.match(text)
         if match is None:
             if text.startswith("$ "):  # another command begins
@@ -66,7 +66,7 @@ class CargoProgress:
 
 
 class StatusLine:
-    """The line at the bottom of a terminal that says what is being done."""
+    """The line at the bottom of a terminal that shows the current step."""
 
     def __init__(self, stream: TextIO, terminal: Terminal) -> None:
         self.stream, self.terminal = stream, terminal
@@ -81,7 +81,7 @@ class StatusLine:
         threading.Thread(target=self._redraw, args=(self._stopped,), daemon=True).start()
 
     def says(self, text: str) -> None:
-        """Show what is being done: the first line of it."""
+        """Show the first line of a text."""
         self.text = text.split("\n", 1)[0]
         self._draw()
 
@@ -151,7 +151,7 @@ class RunReporter:
             self.line(f"{step.name}: {step.shows}")
 
     def line(self, text: str) -> None:
-        """Show what is being done, or what a tool writes."""
+        """Show a line about the current work, or a line of a tool."""
         if shown := self.crates.told(text, each=self.line_at_bottom is not None):
             if self.line_at_bottom is not None:
                 self.line_at_bottom.says(shown)
@@ -188,7 +188,7 @@ class RunReporter:
         self._write(summary)
 
     def _write(self, summary: Summary) -> None:
-        """Write the document beside its place and move it there, or into what is no plain file."""
+        """Write the document to a new file and move it into place; a pipe is written directly."""
         if (place := self.document) is None:
             return
         text = render_verify_json(self.root, self.options, summary)
@@ -216,7 +216,7 @@ class RunReporter:
             self._lose(str(error))
 
     def _print(self, lines: Iterable[str]) -> None:
-        """Print lines of the report; what they are sent to may be full: then to standard error."""
+        """Print lines of the report, to standard error if its own stream is full."""
         text = "".join(f"{line}\n" for line in lines)
         if not text:
             return

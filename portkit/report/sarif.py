@@ -72,7 +72,7 @@ def render_sarif(report: Report, *, source: bool = True) -> str:
 
 
 def _describe_rule(identity: str, name: str, title: str, text: str) -> dict[str, Any]:
-    """Return a rule with all that GitHub asks for, within its limits."""
+    """Return a rule with all fields that GitHub needs, within its limits."""
     return {
         "id": identity,
         "name": "".join(word.capitalize() for word in name.split("_")),

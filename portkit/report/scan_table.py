@@ -92,7 +92,7 @@ def group_by_state(sites: Iterable[ReportedSite]) -> Iterator[tuple[str, list[Re
 
 
 def render_grouped(sites: Iterable[ReportedSite], terminal: Terminal) -> Iterator[str]:
-    """Yield the places, those of one rule and one reason together."""
+    """Yield the findings, grouped by rule and reason."""
     grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)

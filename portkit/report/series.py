@@ -44,7 +44,7 @@ _PACKAGE: Final = re.compile(r'^name\s*=\s*"([\w-]+)"', re.MULTILINE)
 
 
 class Part(Value, frozen=True):
-    """What one commit of a series brings.
+    """The changes of one commit of a series.
 
     Attributes:
         phase: the phase whose places they are; none for those that no phase has.
@@ -129,7 +129,7 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
 
 
 def _cache_files(finding: Finding) -> Finding:
-    """Return a finding whose files are made once, however often they are asked for."""
+    """Return a finding that makes its files only once."""
     made: list[tuple[NewFile, ...]] = []
 
     def files() -> tuple[NewFile, ...]:

@@ -1,4 +1,4 @@
-"""The text at a place, before and after: what a report that may show source puts side by side.
+"""The text of a finding before and after, for reports that may show source.
 
 What comes after is what the finding itself writes; rustfmt, and what other findings write around
 it, are left out.
@@ -38,7 +38,7 @@ _OUTSIDE: Final = frozenset({"block", "source_file"})
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that stand together.
+    """Adjacent lines.
 
     Attributes:
         before: the file as it is; empty for one that the port adds.
@@ -58,7 +58,7 @@ class Hunk:
 
 
 def build_snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
-    """Return what there is to show, by the place's identity; places without any text are left out.
+    """Return the text of each finding by its identity; findings without text are left out.
 
     A file that is left alone as a whole is not shown.
     """
@@ -74,7 +74,7 @@ def build_snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
 def build_site_snippets(
     job: PortJob, finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> tuple[Hunk, ...]:
-    """Return what there is to show of one place: what a copy has there, else as ``hunks`` does."""
+    """Return the text of one finding: the lines of its copy, or its hunks."""
     if source is not None:
         elsewhere = (
             *_show_repairs(job, finding, source, longest),
@@ -125,7 +125,7 @@ def _show_repairs(
 def build_hunks(
     finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> Iterator[Hunk]:
-    """Yield what there is to show of one place."""
+    """Yield the hunks of one finding."""
     if finding.status is Status.TODO:
         copied, *added = finding.files() or (None,)
         if copied is not None:
@@ -175,7 +175,7 @@ def _show_edits(
 
 
 def _find_last_decided_line(source: SourceFile, finding: Finding) -> int:
-    """Return the last line that shows what a condition decides; 0 where the place is in none.
+    """Return the last line that a condition decides, or 0 if there is no condition.
 
     Which branch ROCm takes is seen in them alone: often it is the ``else`` far below. The arms of a
     ``match`` are shown where nothing is written, since ROCm then takes one of those that stand.

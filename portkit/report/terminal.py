@@ -45,11 +45,11 @@ class Terminal(Value, frozen=True):
     coloured: bool = False
 
     def bold(self, text: str) -> str:
-        """Return text that stands out."""
+        """Return prominent text."""
         return self._style(text, _BOLD)
 
     def dim(self, text: str) -> str:
-        """Return text that stands back."""
+        """Return unobtrusive text."""
         return self._style(text, _DIM)
 
     def good(self, text: str) -> str:
@@ -87,7 +87,7 @@ def open_terminal(stream: TextIO) -> Terminal:
 
 
 def escape_controls(text: str, *, styled: bool = False) -> str:
-    r"""Return a text in which a reader sees what would otherwise act on the terminal.
+    r"""Escape characters that a terminal would obey.
 
     A name or a line of somebody's tree may hold an escape sequence; it is shown as ``\x1b``.
     """
@@ -148,7 +148,7 @@ def reflow_text(text: str, width: int) -> str:
 
 
 def align_locations(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list[str]:
-    """Return places and what stands there as aligned lines.
+    """Return positions and descriptions as aligned lines.
 
     A place is never cut, since editors and terminals link it: what stands at one that leaves no
     room has a line of its own.

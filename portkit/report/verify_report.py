@@ -1,4 +1,4 @@
-"""What ``portkit verify`` says: a line for each step as it ends, a summary, or a document."""
+"""The reports of ``portkit verify``: lines, a summary, or a document."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def render_step(result: Result, terminal: Terminal) -> Iterator[str]:
 
 
 def render_summary(summary: Summary, terminal: Terminal) -> Iterator[str]:
-    """Yield what a person reads in ten seconds: a line for each step, and one for them all."""
+    """Yield one line for each step, and one for the run."""
     rows = [
         (
             _WORDS[result.verdict],

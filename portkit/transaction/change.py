@@ -1,4 +1,4 @@
-"""What is to be written: one file of a plan."""
+"""One file of a plan."""
 
 from __future__ import annotations
 

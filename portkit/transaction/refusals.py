@@ -76,7 +76,7 @@ def _is_denied(error: DiskError) -> bool:
 
 
 def is_recovery_needed(root: Path) -> bool:
-    """Whether a run that was killed is to be ended before the tree can be looked at.
+    """Whether a killed run must be ended before the tree can be read.
 
     Raises:
         TreeChangedError: it can neither be finished nor taken back.
@@ -193,7 +193,7 @@ def _is_writable(place: Path) -> bool:
 
 
 def find_nearest_folder(root: Path, place: Path) -> Path:
-    """Return the innermost of a place's parents that exists; the root is taken to."""
+    """Return the innermost existing parent of a place, at least the root."""
     folder = place.parent
     while folder != root and not folder.exists():
         folder = folder.parent

@@ -96,7 +96,7 @@ def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> 
 
 
 def recover_run(root: Path, *, disk: Disk = _DISK) -> Recovery | None:
-    """Finish or take back what a killed run has left; do so before the tree is judged dirty.
+    """Finish or roll back a killed run; do so before you check that the tree is clean.
 
     A run that had committed is finished. It is taken back instead where files were edited or put
     back since; edits are never overwritten. Recovery may itself be killed at any instant.

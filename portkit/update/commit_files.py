@@ -86,7 +86,7 @@ def _list_entries(
 
 
 def _read_blobs(git: GitRepository, hashes: Sequence[str]) -> Iterator[bytes]:
-    """Yield what blobs hold; the format is that of ``git cat-file --batch``."""
+    """Yield the contents of blobs, by ``git cat-file --batch``."""
     data = git.run("cat-file", "--batch", given="".join(f"{h}\n" for h in hashes).encode())
     at = 0
     for blob in hashes:

@@ -45,7 +45,7 @@ _KEPT_OUT: Final = (
 
 
 class ConflictSite(Value, frozen=True):
-    """What a rule wrote, where there is a conflict.
+    """The text of a rule at a conflict.
 
     Attributes:
         id: the identity of the place, as reports have it: the code and eight digits.
@@ -60,7 +60,7 @@ class ConflictSite(Value, frozen=True):
 
 
 class ConflictSide(Value, frozen=True):
-    """What one side has where the sides differ.
+    """One side of a conflict.
 
     Attributes:
         line: the number of the first line in that side's file, or of what follows where the side
@@ -88,7 +88,7 @@ class Conflict(Value, frozen=True):
 
 
 class _Hunk(Value, frozen=True):
-    """What is changed in a hunk, as numbers of lines, from 1.
+    """The changed lines of a hunk, numbered from 1.
 
     Attributes:
         our_line: the first that the user has changed, or that stands where some were taken away.
@@ -102,7 +102,7 @@ class _Hunk(Value, frozen=True):
 
 
 def explain_conflicts(git: GitRepository, merge: Merge, scan: Scan) -> tuple[Conflict, ...]:
-    """Return the conflicts of a merge of a pure port, sorted by path."""
+    """Return the conflicts of a merge of a generated port, sorted by path."""
     found = dict(identify_findings(scan.findings))
 
     def read(path: str) -> bytes:
@@ -146,7 +146,7 @@ def _explain_file(
 
 
 def _render_git_message(merge: Merge, path: str) -> str:
-    """Return what git says of a conflict that is not one of lines, in words of the user's."""
+    """Return git's message about a conflict that is not one of lines, in the user's words."""
     said = merge.said.get(path, "both sides changed it: bring both together, as in any merge")
     return said.replace(merge.ours, "your branch").replace(merge.theirs, "the port")
 
@@ -242,7 +242,7 @@ def _number_lines(view: Sequence[bytes], data: bytes) -> list[int]:
 
 
 class Merge(Value, frozen=True):
-    """What came of a merge.
+    """The result of a merge.
 
     Attributes:
         tree: the hash of the merged files; where there are conflicts, with their markers.
@@ -273,7 +273,7 @@ def merge_commits(git: GitRepository, ours: str, theirs: str) -> Merge:
 
 
 def _parse_messages(fields: list[str]) -> Mapping[str, str]:
-    """Return what is said of each path in conflict: counts of paths, paths, a type, a sentence."""
+    """Return the message about each conflicting path."""
     found: dict[str, str] = {}
     at = 0
     while at < len(fields) and fields[at].isdecimal():

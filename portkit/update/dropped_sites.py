@@ -1,4 +1,4 @@
-"""What a port has written at places that are left out from now on, taken out of the tree again.
+"""Remove from a ported tree the changes of findings that are newly excluded.
 
 The port is made twice from upstream's commit, with the decisions before and with those after. What
 differs is what goes: where a file of the tree is what the port made of it, it becomes what the port
@@ -40,7 +40,7 @@ _EDITED: Final = "{} was changed by hand in the same lines"
 def drop_sites(
     root: Path, before: bytes, after: bytes, *, profile: Directory | None, gating: str
 ) -> tuple[Change, ...]:
-    """Return the changes by which a ported tree becomes what the port is under other decisions."""
+    """Return the changes that adapt a ported tree to other decisions."""
     ready = open_repository(root, BRANCH)
     upstream, recorded = find_upstream_commit(ready, UpdateRequest(gating=gating, profile=profile))
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:

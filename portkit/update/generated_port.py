@@ -1,4 +1,4 @@
-"""The pure port of a commit of upstream: made in a folder of its own, never in the user's tree."""
+"""Generate the port of a commit of upstream in a folder of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class GeneratedTree(Value, frozen=True):
-    """A pure port, not yet committed.
+    """A generated port, not yet committed.
 
     Attributes:
         upstream: the commit of upstream that it is the port of.
@@ -39,13 +39,13 @@ class GeneratedTree(Value, frozen=True):
 
     @property
     def title(self) -> str:
-        """What is ported: a codebase and its version."""
+        """The name of the codebase and its version."""
         job = self.scan.job
         return f"{job.codebase.name} {job.workspace.version}".strip()
 
 
 class PortRequest(Value, frozen=True):
-    """What a pure port is made by.
+    """The inputs of a generated port.
 
     Attributes:
         said: the commit whose ``portkit.toml`` and profile count: the user's.
@@ -66,7 +66,7 @@ class PortRequest(Value, frozen=True):
 def generate_port(
     git: GitRepository, upstream: str, wanted: PortRequest
 ) -> Iterator[GeneratedTree]:
-    """Give the pure port of a commit of upstream; its scan can be used while the context lasts."""
+    """Yield the generated port of a commit of upstream; its scan is valid in the context only."""
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         folder = Path(scratch) / "tree"
         folder.mkdir()

@@ -36,7 +36,7 @@ class GitRepository(Value, frozen=True):
         index: Path | None = None,
         accept: Sequence[int] = (0,),
     ) -> bytes:
-        """Return what git prints."""
+        """Return git's output."""
         return read_git(self.top, *arguments, given=given, index=index, accept=accept)
 
     def line(self, *arguments: str, accept: Sequence[int] = (0,)) -> str:
@@ -73,7 +73,7 @@ class GitRepository(Value, frozen=True):
         return self.line("merge-base", "--all", one, other, accept=(0, 1)).split()
 
     def blob(self, revision: str, path: str) -> bytes | None:
-        """Return what a file holds in a commit or tree; none where there is no such file."""
+        """Return the content of a file in a commit or tree, or None if it is missing."""
         done = run_git(self.top, "cat-file", "blob", f"{revision}:{path}")
         return done.stdout if done.returncode == 0 else None
 
@@ -209,7 +209,7 @@ def _check_vendor(git: GitRepository, branch: str, vendor: str) -> None:
 
 
 def advance_branches(ready: MovableBranch, port: str, into: str) -> None:
-    """Move the branch of pure ports, and the user's with its index and work tree."""
+    """Move the branch of generated ports, and the user's with its index and work tree."""
     _check_filters(ready, into)
     git, reference = ready.git, f"refs/heads/{ready.vendor}"
     reason = ("-m", "portkit update", "--create-reflog")
@@ -237,7 +237,7 @@ def advance_branches(ready: MovableBranch, port: str, into: str) -> None:
 
 
 def _check_filters(ready: MovableBranch, into: str) -> None:
-    """Refuse to check out a file whose filter is not run, as it would not be what git expects."""
+    """Refuse to check out a file whose filter portkit does not run."""
     silenced = find_silenced_filters(ready.git.top)
     if not silenced:
         return

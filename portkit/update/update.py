@@ -1,4 +1,4 @@
-"""The branch of pure ports, and its merge into the user's branch.
+"""The branch of generated ports, and its merge into the user's branch.
 
 Everything is made before anything is moved: commits and files that are not reachable are harmless,
 and git collects them. Then the branch of pure ports is moved, and the user's by a fast-forward,
@@ -42,7 +42,7 @@ _FETCHED: Final = b"\nauthor portkit <portkit@localhost> "
 
 
 class UpdateRequest(Value, frozen=True):
-    """What the user asks for.
+    """The options of an update.
 
     Attributes:
         to: the commit of upstream to follow to; empty to begin the branch alone.
@@ -63,7 +63,7 @@ class UpdateRequest(Value, frozen=True):
 
 
 class UpdateOutcome(Value, frozen=True):
-    """What was done, or with ``check`` would be.
+    """The result of an update; with ``check``, the result that it would have.
 
     Attributes:
         title: what is ported: a codebase and its version.
@@ -101,7 +101,7 @@ class _Start(Value, frozen=True):
 
 
 def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
-    """Begin the branch of pure ports, and join it to the user's branch."""
+    """Begin the branch of generated ports, and join it to the user's branch."""
     standing = _find_last_port(ready)
     if standing is not None:
         raise HistoryError(
@@ -117,7 +117,7 @@ def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
 
 
 def follow_upstream(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
-    """Commit the pure port of a newer commit of upstream, and merge it into the user's branch."""
+    """Commit the port of a newer commit of upstream, and merge it into the user's branch."""
     git = ready.git
     new = git.named(asked.to, "--to")
     standing = _find_last_port(ready)
@@ -184,7 +184,7 @@ def _finish_update(
 
 
 def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
-    """Return the last pure port, by its branch, else by the user's history."""
+    """Return the last generated port, by its branch, or else by the user's history."""
     if not ready.tip:
         return find_last_generated_port(ready.git.top, ready.head)
     port = read_generated_port(ready.git.top, ready.tip)
@@ -272,7 +272,7 @@ def _find_upstream_below(ready: MovableBranch, commit: str) -> str:
 
 
 def _check_descent(ready: MovableBranch, asked: UpdateRequest, old: str, new: str) -> None:
-    """Refuse a new commit of upstream that would take away what the old one has.
+    """Refuse a commit of upstream that would drop changes of the old one.
 
     Versions that ``portkit fetch`` has made have no common history, and hold no more than
     upstream's files.
@@ -294,7 +294,7 @@ def _is_fetched(git: GitRepository, commit: str) -> bool:
 
 
 def _begin_port(ready: MovableBranch, asked: UpdateRequest, port: GeneratedTree) -> _Start:
-    """Commit the first pure port, and join it to the user's branch where that is ported already."""
+    """Commit the first generated port, and join it to the user's branch if that is ported."""
     git = ready.git
     tree = git.tree_of(git.named(asked.pure, "--pure")) if asked.pure else port.tree
     commit = _commit_port(ready, port, tree, [port.upstream])
@@ -309,7 +309,7 @@ def _begin_port(ready: MovableBranch, asked: UpdateRequest, port: GeneratedTree)
 
 
 def _join_histories(ready: MovableBranch, port: GeneratedPort) -> tuple[str, tuple[str, ...]]:
-    """Return a commit of the user's files that has a pure port in its history, and what differs."""
+    """Return a commit of the user's files that descends from a port, and the differing paths."""
     git = ready.git
     message = (
         f"Join {ready.vendor} to {ready.branch}\n\nThe files are those of {ready.branch}. What"

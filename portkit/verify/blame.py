@@ -69,7 +69,7 @@ def _attribute_diagnostic(authors: Authors, diagnostic: Diagnostic) -> Diagnosti
 
 
 def find_authors(tree: PortedTree) -> Authors:
-    """Return the authors of the lines of a tree that is looked at."""
+    """Return the authors of a ported tree's lines."""
 
     def read(path: str) -> bytes:
         try:
@@ -142,7 +142,7 @@ class Authors:
         return authors
 
     def _read_kernel_authors(self, data: bytes, path: str) -> list[Author | None]:
-        """Return the authors of a translation: lines stand for those of the CUDA source."""
+        """Return the authors of a translated kernel by aligning it with its CUDA source."""
         source = self._before.job.workspace.sources[path]
         count = len(source.line_starts)
         authors = [Author("", "", f"{path}:{line}") for line in range(1, count + 1)]
@@ -237,7 +237,7 @@ def attribute_edited_lines(before: bytes, edits: Sequence[tuple[Edit, T]]) -> li
 
 
 def align_authors(lines: Sequence[Line[T]], now: bytes) -> list[T | None]:
-    """Return the authors of the lines of a file as it stands."""
+    """Return the authors of a file's current lines."""
     standing = [line.strip() for line in now.decode(errors="replace").split("\n")]
     written = ["".join(text.split()) for text, _ in lines]
     squeezed = ["".join(text.split()) for text in standing]

@@ -1,4 +1,4 @@
-"""Which features cargo is asked for: those of a step, and never the source's by default."""
+"""Choose cargo's features for a step, without CUDA unless the step needs it."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def compare_on_device(
     only: str = "",
     features: Sequence[str] = (),
 ) -> tuple[CrosscheckRun, ...]:
-    """Return what the cross-check finds on a device."""
+    """Run the cross-check on a device and return its differences."""
     arguments = ("--seed", str(seed), "--cases", str(cases), "--only", only)
     with _keep_program(build_program(tree, device, features=features)) as program:
         return tuple(_run_once(tree, program, arguments, run, table) for run in device.runs)
@@ -174,7 +174,7 @@ def _run_once(
 def judge_comparisons(
     device: ChosenDevice, runs: Sequence[CrosscheckRun], *, whole: bool = True
 ) -> Outcome:
-    """Return what the comparisons show."""
+    """Return the outcome of the comparisons."""
     lost = [
         line for each in runs for line in _describe_losses(each, whole=whole and device.simulated)
     ]

@@ -69,7 +69,7 @@ def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...
 
 
 def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun]) -> Outcome:
-    """Return what the results say."""
+    """Return the outcome of the tests."""
     results: Results = sum((each.results for each in runs), Counter())
     seen = sum((each.seen for each in runs), DeviceLog())
     lost = [f"{each.run.on}: {line}" for each in runs for line in _list_failures(each)]
@@ -114,7 +114,7 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
 
 
 def find_unreachable_kernels(tree: PortedTree) -> frozenset[str]:
-    """Return the kernels that no Rust code asks for; none where that cannot be told."""
+    """Return the kernels that no Rust code requests, or none if that is unknown."""
     try:
         return find_unrequested_kernels(tree)
     except ToolError:

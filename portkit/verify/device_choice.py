@@ -159,7 +159,7 @@ def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
 
 
 def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
-    """Return the GPU that AMD's emulator stands for, after HIP ran a kernel on it."""
+    """Run a kernel on the emulated GPU, and return that GPU."""
     options = tree.options
     emulator = find_emulator(options.gpu, options.emulator, options.rocm)
     variables = emulator.userspace.environment
@@ -223,14 +223,14 @@ def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
 
 
 def set_build_environment(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
-    """Return what the build scripts of a codebase are told where they build for no GPU of here."""
+    """Return the variables of build scripts that build for a CPU device or an emulated GPU."""
     values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
     own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}
     return {**settings.device, **own}
 
 
 def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides the outcome of a step; on a GPU there is more to it than can be known."""
+    """Return everything that decides the outcome of a step; a GPU has inputs that are unknown."""
     if tree.options.device == EMULATOR:
         raise VerificationError("what AMD's emulator gives is not remembered")
     gpus, reason = find_gpu_architectures(tree)
@@ -240,7 +240,7 @@ def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
 
 
 def list_cpu_device_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides what tests give on the CPU device, without building it."""
+    """Return everything that decides a test's result on the CPU device, without building it."""
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options
     runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)

@@ -1,4 +1,4 @@
-"""What compilers say about a tree, and which rule wrote the line that they say it about."""
+"""Parse the diagnostics of compilers, each with the rule that wrote its line."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Diagnostic:
 
     @property
     def kind(self) -> str:
-        """What is wrong, wherever it stands: two trees are compared by it."""
+        """The diagnostic without its position, by which two trees are compared."""
         return f"{self.level}[{self.code}]: {self.message}" if self.code else self.message
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class Diagnostic:
 
 
 def parse_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[LineRange, ...]]:
-    """Return what rustc and clippy said in the output of ``cargo --message-format=json``.
+    """Return the diagnostics of rustc and clippy in ``cargo --message-format=json``.
 
     Each complaint comes with all the lines of the tree that it names.
 
@@ -108,7 +108,7 @@ def parse_messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def render_cargo_line(line: str) -> str:
-    """Return what a person wants to see of a line of cargo's; nothing of most JSON messages."""
+    """Return the part of a line of cargo's that a person needs; most JSON messages have none."""
     for message in parse_messages([line]):
         if message["reason"] != "compiler-message":
             return ""
@@ -117,7 +117,7 @@ def render_cargo_line(line: str) -> str:
 
 
 def parse_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
-    """Return what clang, hipcc or gcc said.
+    """Return the diagnostics of clang, hipcc or gcc.
 
     Args:
         text: what they wrote.
@@ -148,7 +148,7 @@ def _parse_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
 
 
 def _locate_span(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
-    """Return where a span stands in the tree; of a macro's inside, the call counts."""
+    """Return the position of a span in the tree; for a span inside a macro, that of its call."""
     for each in _expand_span(span):
         if path := _find_relative_path(each, root):
             return path, each["line_start"], each["column_start"]

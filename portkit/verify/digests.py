@@ -1,4 +1,4 @@
-"""What a tree holds, as one digest: two trees with the same digest give the same results."""
+"""Digest the inputs of a step: trees with the same digest give the same results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SETTINGS: Final = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml"
 
 
 def digest_texts(parts: Iterable[str | bytes]) -> str:
-    """Return 32 hexadecimal digits that stand for a sequence of texts."""
+    """Return 32 hexadecimal digits that identify a sequence of texts."""
     found = hashlib.sha256()
     for part in parts:
         data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
@@ -88,7 +88,7 @@ def _walk_files(root: Path) -> Iterator[str]:
 
 
 def _digest_entry(path: Path) -> bytes:
-    """Return a file's digest or a link's target; nothing for what is no file."""
+    """Return a file's digest or a link's target, and nothing for anything else."""
     try:
         if path.is_symlink():
             return os.fsencode(path.readlink())

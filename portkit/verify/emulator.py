@@ -94,7 +94,7 @@ class Emulator:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What runs a program on it; that and its arguments follow."""
+        """The command that runs a program on the GPU; the program and its arguments follow."""
         enter = self.userspace.enter
         before = (str(enter),) if enter else ()
         return (*before, str(self.program), "--config", str(self.config), "--")

@@ -1,4 +1,4 @@
-"""The HIP sources of a kernels crate: they stand in it, or its build makes them of CUDA's."""
+"""Find the HIP sources of a kernels crate: its own files, or translations that its build makes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portkit.hipify.prelude import load_device_files
 
 
 def compiles_cuda_sources(crate: Path) -> bool:
-    """Whether a kernels crate has the CUDA sources compiled as they stand."""
+    """Whether a kernels crate compiles the unchanged CUDA sources."""
     return (crate / "src" / PATCH_FILE).is_file()
 
 
@@ -31,7 +31,7 @@ def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
 
 @contextmanager
 def open_hip_folder(crate: Path, cuda: Path | None = None) -> Iterator[Path]:
-    """Give the folder of a crate's HIP sources and of what they include."""
+    """Yield a folder with a crate's HIP sources and their headers."""
     if cuda is None or not compiles_cuda_sources(crate):
         yield crate / "src"
         return

@@ -1,4 +1,4 @@
-"""The kernels step of the ladder: every source for every architecture, and what kernels use.
+"""Compile every kernel source for every architecture, and compare resources with budgets.
 
 A budget is what each kernel used when a person last looked; a kernel that uses more is reported.
 """
@@ -67,14 +67,14 @@ class BudgetExcess:
 
 @dataclass(frozen=True, slots=True)
 class KernelsVerification:
-    """The matrix and what it shows."""
+    """The compile matrix and the kernels over budget."""
 
     cells: tuple[Cell, ...]
     worse: tuple[BudgetExcess, ...]
 
     @property
     def failures(self) -> tuple[CompileResult, ...]:
-        """What did not compile."""
+        """The sources that did not compile."""
         return tuple(cell.compiled for cell in self.cells if cell.compiled.output is None)
 
     @property
@@ -163,7 +163,7 @@ def load_budgets(directory: Directory | None, version: str) -> dict[str, Budget]
 
 
 def list_spilled_kernels(verification: KernelsVerification) -> dict[tuple[str, str], list[str]]:
-    """Return what kernels keep elsewhere, such as ``gfx90a 0v 14s``, by source and kernel."""
+    """Return spilled registers, such as ``gfx90a 0v 14s``, by source and kernel."""
     table: dict[tuple[str, str], list[str]] = {}
     for cell in verification.cells:
         for use in cell.uses:
@@ -194,7 +194,7 @@ class SpillsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def load_spills(directory: Directory | None) -> tuple[Spill, ...]:
-    """Return what is known of the spills of a codebase's kernels."""
+    """Return the known spills of a codebase's kernels."""
     if directory is None or not directory.has(SPILLS):
         return ()
     return directory.typed(SPILLS, SpillsFile).spill

@@ -1,4 +1,4 @@
-"""The step that asks whether each kernel that Rust code asks for by name is there."""
+"""The step that checks that every kernel that Rust code loads by name exists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HOLE: Final = re.compile(f"{re.escape(DTYPE)}|{re.escape(ANYTHING)}")
 
 @dataclass(frozen=True, slots=True)
 class NameComparison:
-    """What the names that are asked for come to.
+    """The requested kernel names, sorted into found, wrong and unimplemented.
 
     Attributes:
         wrong: what is not as it must be, one sentence each.
@@ -103,7 +103,7 @@ def compare_names(
     known_dtypes: Sequence[str],
     load: Loader,
 ) -> NameComparison:
-    """Compare names that are asked for with those that are defined."""
+    """Compare requested kernel names with defined ones."""
     found: set[tuple[str, str]] = set()
     wrong: list[str] = []
     unimplemented: dict[str, dict[str, set[str]]] = {}
@@ -147,7 +147,7 @@ def compare_names(
 
 
 def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
-    """Return the kernels of modules that are loaded by name that no Rust code asks for."""
+    """Return the kernels that no Rust code requests, of modules that are loaded by name."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
         return frozenset()
@@ -170,7 +170,7 @@ def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
 
 
 def _find_definitions(root: Path, crate: Path, cuda: Path) -> dict[str, Symbols]:
-    """Return what each HIP source of a tree defines, by its name without suffix.
+    """Return the symbols that each HIP source of a tree defines, by its name without suffix.
 
     Where two have one name, that of the crate of kernels counts: modules are named after its files.
     """
@@ -231,7 +231,7 @@ def _find_unlinked_functions(crate: Path, cuda: Path, defined: Mapping[str, Symb
 
 
 def _expand_pattern(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
-    """Return the names of a pattern, one for each dtype; what is not known stays in them."""
+    """Return the names of a pattern, one for each dtype; unknown parts stay in them."""
     parts = _HOLE.split(pattern)
     holes = [known_dtypes if hole == DTYPE else (ANYTHING,) for hole in _HOLE.findall(pattern)]
     return [
@@ -260,7 +260,7 @@ def _strip_dtype(name: str, spelled: Iterable[str]) -> str:
 
 
 def _normalize_name(name: str) -> str:
-    """Return a name without what people spell differently."""
+    """Return a name without differences of spelling."""
     return name.replace("_", "").lower()
 
 

@@ -1,4 +1,4 @@
-"""The step that compiles every kernel for AMD's architectures and looks at what it uses."""
+"""The step that compiles every kernel for AMD's architectures and checks its budget."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
 
 
 def compile_kernels(tree: PortedTree) -> Outcome:
-    """Compile the crate of kernels, and compare what kernels use with their budgets."""
+    """Compile the kernels crate, and compare the kernels' resources with their budgets."""
     kernels = tree.scan.job.codebase.kernels
     if kernels is None:
         return mark_inapplicable(
@@ -96,7 +96,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
 
 
 def list_inputs(tree: PortedTree) -> Sequence[str]:
-    """Return what decides the outcome beside the tree."""
+    """Return everything but the tree that decides the outcome."""
     try:
         compiler = read_compiler_version(find_hipcc())
     except HipToolError as error:

@@ -1,4 +1,4 @@
-"""The step that asks whether clippy finds what it did not find before the port."""
+"""The step that checks that clippy finds nothing new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user asks of the ladder: which part of it, on which share of the work, with what limits.
+"""The options of a verification: its steps, its share of the work, and its limits.
 
 A field that decides what a step finds belongs into the step's ``inputs`` too, so that an outcome
 which is remembered was found under the same options.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class InvalidOptionError(ValueError):
-    """The user asks for what there is not; the message is a sentence."""
+    """An option has an impossible value; the message is a sentence."""
 
 
 TEST_SECONDS: Final = 300.0
@@ -60,7 +60,7 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the shard that ``2/3`` stands for; an empty text stands for the whole."""
+    """Parse a shard such as ``2/3``; an empty text is the whole."""
     if not text:
         return Shard()
     match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
@@ -70,7 +70,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
-    """Return the wavefronts that texts stand for, sorted; none stand for 32 lanes."""
+    """Parse wavefront sizes and sort them; the default is 32 lanes."""
     for text in texts:
         if text not in map(str, WAVES):
             raise InvalidOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
@@ -78,7 +78,7 @@ def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the architectures that texts stand for."""
+    """Parse names of architectures."""
     for text in texts:
         if not re.fullmatch(ARCH, text):
             raise InvalidOptionError(f"{text!r} is no architecture: write one such as gfx1100")
@@ -87,7 +87,7 @@ def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asks for.
+    """The options of a verification.
 
     Attributes:
         only: the names of the steps that are wanted; none for all.

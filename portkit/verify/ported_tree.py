@@ -1,4 +1,4 @@
-"""The tree that the ladder looks at, and how cargo is run on it."""
+"""The tree under verification, and the programs that run on it."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class PortedTree:
 
     @property
     def title(self) -> str:
-        """What is looked at, such as ``toy 1.2.3``."""
+        """The name of the tree, such as ``toy 1.2.3``."""
         job = self.scan.job
         return f"{job.codebase.name or self.root.name} {job.workspace.version}".strip()
 
     @cached_property
     def settings(self) -> Settings:
-        """What the ladder has to know of the codebase."""
+        """The codebase's settings for verification."""
         return load_settings(self.scan.job.codebase)
 
     @cached_property
@@ -105,7 +105,7 @@ class PortedTree:
 
     @property
     def vendor(self) -> str:
-        """What the names of the port hold, such as those of its tests."""
+        """The word that names of the port contain, such as those of its tests."""
         return self.scan.job.vendor.name
 
     @property
@@ -115,12 +115,12 @@ class PortedTree:
 
     @cached_property
     def sandbox(self) -> Sandbox | None:
-        """What programs are run in, where the user asks for it."""
+        """The sandbox for programs, if the user wants one."""
         return open_sandbox(self.root) if self.options.sandbox else None
 
     @cached_property
     def memory(self) -> ResultCache:
-        """What earlier runs have found."""
+        """The cached results of earlier runs."""
         return ResultCache(self)
 
     @cached_property
@@ -137,7 +137,7 @@ class PortedTree:
 
     @property
     def known_commit(self) -> str:
-        """The commit to compare with, where a step has asked for it; else empty."""
+        """The commit to compare with, if a step has needed it; otherwise empty."""
         return str(self.__dict__.get("commit", ""))
 
     @property
@@ -176,7 +176,7 @@ class PortedTree:
 
     @cached_property
     def toolchain(self) -> tuple[str, ...]:
-        """What decides what cargo makes of the same files: versions and environment, sorted."""
+        """Versions and variables that decide what cargo makes of the same files, sorted."""
         codebase = self.scan.job.codebase.name.upper().replace("-", "_")
         own = (f"{codebase}_",) if codebase else ()
         settings = sorted(
@@ -193,7 +193,7 @@ class PortedTree:
         return (*versions, *settings)
 
     def version(self, program: str, *arguments: str) -> str:
-        """Return what a program says of itself; empty where it is not there or does not work."""
+        """Return the version that a program prints, or an empty text if it is missing or fails."""
         if not find_program(program, self.environment.get("PATH")):
             return ""
         done = self.asked(program, *arguments)
@@ -206,7 +206,7 @@ class PortedTree:
     def asked(
         self, program: str, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> FinishedProcess:
-        """Run a program that answers a question, without showing what it writes."""
+        """Run a program silently and return its answer."""
         return self.run(
             (program, *arguments),
             environment=environment,

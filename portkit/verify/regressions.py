@@ -1,4 +1,4 @@
-"""The step that asks whether the CPU tests give the results that they gave before the port."""
+"""The step that checks that the CPU tests give the same results as before the port."""
 
 from __future__ import annotations
 

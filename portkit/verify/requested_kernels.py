@@ -1,4 +1,4 @@
-"""The names of kernels that Rust code asks for, read from its syntax.
+"""Find the names of kernels that Rust code loads, from its syntax.
 
 A kernel is loaded by its name at run time, so neither rustc nor a build sees a wrong one. The names
 are literals, arms of a ``match``, constants of a trait, or formatted with a dtype at the end. What
@@ -70,7 +70,7 @@ class Loader:
     explains: bool
 
     def spell(self, name: str) -> tuple[str, ...]:
-        """Return the names that are really looked up, one after the other until there is one."""
+        """Return the names that are looked up, in order, until one exists."""
         names: tuple[str, ...] = (name,)
         for old, spellings in self.spelled:
             names = tuple(each.replace(old, new) for new in spellings for each in names)

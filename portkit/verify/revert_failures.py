@@ -1,4 +1,4 @@
-"""What would not type-check is taken back before it is written, place by place.
+"""Drop the findings that would not type-check from a port before it is written.
 
 The plan is compiled in a copy of the tree (`portkit.verify.scratch_tree`), without the feature and
 with it. Each error is led back to the sites that wrote the lines that rustc names, the primary
@@ -54,7 +54,7 @@ _VARIANT: Final = "it names a variant that was taken back"
 
 @dataclass(frozen=True)
 class TypeCheckedPort:
-    """What type-checks of a port.
+    """The part of a port that type-checks.
 
     Attributes:
         whole: the scan of the tree, what was taken back told apart.
@@ -77,7 +77,7 @@ def check_port(
     consent: Callable[[Path], object],
     all_or_nothing: bool = False,
 ) -> TypeCheckedPort:
-    """Return what type-checks of a port, without the feature and with it.
+    """Return the part of a port that type-checks, with and without the feature.
 
     Nothing is written into the tree.
 
@@ -126,7 +126,7 @@ def check_port(
 def _plan_without(
     whole: Scan, chosen: Scan, planned: Callable[[Scan], Plan], taken: dict[Place, str]
 ) -> TypeCheckedPort:
-    """Return what is to be written without some places, and without what needs a variant of them.
+    """Return the plan without some findings and those that need their variants.
 
     The latter are added to the places.
     """
@@ -178,7 +178,7 @@ def _check_before(tree: PortedTree) -> None:
 
 
 class _Writers:
-    """The places that wrote the lines of a plan."""
+    """The findings that wrote the lines of a plan."""
 
     def __init__(self, now: TypeCheckedPort) -> None:
         self.scan = now.chosen
@@ -186,7 +186,7 @@ class _Writers:
         self._known: dict[str, list[Place | None]] = {}
 
     def of(self, lines: LineRange) -> set[Place]:
-        """Return the places that wrote some of these lines."""
+        """Return the findings that wrote some of these lines."""
         if lines.path not in self._known:
             self._known[lines.path] = self._read(lines.path)
         found = self._known[lines.path][lines.first - 1 : lines.last]
@@ -215,7 +215,7 @@ class _Writers:
 def _explain_failures(
     writers: _Writers, errors: Mapping[Diagnostic, Sequence[LineRange]]
 ) -> dict[Place, str]:
-    """Return the places to be taken back, each with what rustc says of it.
+    """Return the findings to drop, each with rustc's reason.
 
     Those that the first line of an error leads to, if there are any; else those in all that errors
     are about; else those that they say more by, such as the variant that a ``match`` lacks.

@@ -1,4 +1,4 @@
-"""A sandbox for what a tree brings: bubblewrap, without network, with the tree read-only.
+"""Run the tree's code in a sandbox: bubblewrap, no network, the tree read-only.
 
 The system is visible and cannot be written to. The user's home, ``/run`` and the folders for
 temporary files are not: there lie secrets, and sockets over which a program could have others act.
@@ -81,7 +81,7 @@ class Sandbox:
         return (self.program, *_APART, *mounts, "--chdir", str(folder), "--", *command)
 
     def _hidden(self, environment: Mapping[str, str]) -> Iterator[str]:
-        """Yield what hides folders, and what shows again what is needed of them."""
+        """Yield arguments that hide folders, and that show the needed parts of them again."""
         home = Path.home().resolve()
         hidden = {Path(name).resolve() for name in (*_HIDDEN, tempfile.gettempdir(), home)}
         hidden = {folder for folder in hidden if folder.is_dir() and folder != NOWHERE}

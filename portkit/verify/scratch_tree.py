@@ -1,4 +1,4 @@
-"""A tree as it would be, in the user's cache: what is to be compiled before it is written.
+"""Write a changed tree into the user's cache, to compile it before it is applied.
 
 So nothing is taken back from the user's tree: a run that is killed meanwhile has not touched it.
 The files that portkit looks at, and those that it adds, are written; all else is a link into the
@@ -74,7 +74,7 @@ class ScratchTree:
             ) from error
 
     def _fill(self, folder: str, folders: set[str], written: Mapping[str, bytes]) -> None:
-        """Make one folder what it is to be, without those in it that are made too."""
+        """Fill one folder, except for files and folders that are written separately."""
         origin, here = self.origin / folder, self.folder / folder
         if here.is_symlink() or here.is_file():
             here.unlink()

@@ -1,4 +1,4 @@
-"""The ladder on each commit of a series, in a copy of the repository outside the user's tree."""
+"""Verify each commit of a series, in a copy of the repository."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_series(root: Path) -> tuple[SeriesCommit, ...]:
 def walk_series(
     root: Path, series: tuple[SeriesCommit, ...], options: Options
 ) -> Iterator[tuple[SeriesCommit, Path, Options]]:
-    """Yield each commit, the folder that has its files, and what to ask of it.
+    """Yield each commit, the folder with its files, and its options.
 
     The folder is the same for all, so that what is built for one serves the next.
     """

@@ -1,4 +1,4 @@
-"""One run of the ladder over the tree at a path."""
+"""Run the steps on the tree at a path."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
 
 
 def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
-    """Refuse a tree without any counterpart of what it has for CUDA."""
+    """Refuse a tree that has no port yet."""
     statuses = {finding.status for finding in scan.findings}
     if Status.TODO in statuses and Status.PORTED not in statuses:
         check_portable(scan)  # it must not send to what would refuse

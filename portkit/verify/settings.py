@@ -1,4 +1,4 @@
-"""What the ladder has to know of a codebase: ``verify.toml`` in its directory."""
+"""The settings of a codebase for verification: ``verify.toml`` in its directory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Settings:
 
 
 def load_settings(codebase: CodebaseProfile) -> Settings:
-    """Return the settings of a codebase: what its directory says, and what every port is told.
+    """Return the settings of a codebase, with those of every port.
 
     Without a GPU and without hipcc the build script of the crate of kernels writes empty code
     objects, and the Rust side can be type-checked and tested all the same; tests on a device need

@@ -1,4 +1,4 @@
-"""What a tree depends on beside it, for a copy of the tree that stands elsewhere.
+"""Link the path dependencies outside a tree beside a copy of it.
 
 ``path = "../gpu"`` leads out of the tree. A copy of the tree stands as deep in a folder of its own
 as the way out is long, and where the way ends there is a link to what is beside the tree.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SiblingTrees(Value, frozen=True):
-    """What a tree depends on beside it.
+    """The path dependencies of a tree that are outside it.
 
     Attributes:
         ways: the shortest way to each, as the parts of a path that begins with ``..``; sorted.
@@ -31,7 +31,7 @@ class SiblingTrees(Value, frozen=True):
 
     @classmethod
     def of(cls, workspace: Workspace) -> SiblingTrees:
-        """Return what a workspace depends on beside it."""
+        """Return the path dependencies of a workspace that are outside it."""
         root = workspace.root.resolve()
         # The shortest way: one that comes back into a folder above would make a link of that.
         shortest = (os.path.relpath(root / path, root) for path in workspace.outside)
@@ -40,7 +40,7 @@ class SiblingTrees(Value, frozen=True):
         return cls(root, tuple(sorted(Path(way).parts for way in shortest)), levels)
 
     def within(self, home: Path) -> Path:
-        """Return where in a folder a copy of the tree stands, so that no way leads out of it."""
+        """Return the place for a copy in a folder, so that no path leads out of the folder."""
         return home.joinpath(*self.root.parts[len(self.root.parts) - self.levels :])
 
     def link(self, copy: Path) -> None:
@@ -54,7 +54,7 @@ class SiblingTrees(Value, frozen=True):
 
 
 def make_link(place: Path, target: Path) -> None:
-    """Let a place be a link to another, unless it is."""
+    """Make a symbolic link, unless it exists."""
     if place.is_symlink() and place.readlink() == target:
         return
     if place.is_symlink() or place.exists():

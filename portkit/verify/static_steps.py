@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_parity(tree: PortedTree) -> Outcome:
-    """Compare names in the tree as it stands; the rules have no say."""
+    """Compare the names of both backends, independently of the rules."""
     lost = [
         name for name in find_missing_counterparts(tree.scan) if not _is_excluded(tree.scan, name)
     ]
@@ -49,7 +49,7 @@ PARITY: Final = Step("parity", "ROCm has what CUDA has", 42, check_parity, looks
 
 
 def check_format(tree: PortedTree) -> Outcome:
-    """Run ``cargo fmt --check``; what the baseline had unformatted already does not count."""
+    """Run ``cargo fmt --check``, except for files that were unformatted before the port."""
     if tree.lacks("fmt"):
         return skip_step("rustfmt is not installed: rustup component add rustfmt")
     unformatted = _list_unformatted(tree, tree.root)
@@ -86,7 +86,7 @@ _SHOWN: Final = 10
 
 
 def check_coverage(tree: PortedTree) -> Outcome:
-    """Scan the tree: what is unaccounted for, or still to do, is a hole in the port."""
+    """Check that no mention is unaccounted for and no finding is still to do."""
     found = tree.scan
     todo = [finding for finding in found.findings if finding.status is Status.TODO]
     figures = {

@@ -1,4 +1,4 @@
-"""What a step of the ladder is, and how the steps are taken."""
+"""Define a step of a verification, and run steps in order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step found.
+    """The outcome of a step.
 
     Attributes:
         evidence: half sentences that support the verdict, the most telling first.
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """What was not looked at for want of something on this machine, each with the reason."""
+        """The checks that this machine cannot make, each with the reason."""
         skipped = self.verdict is Verdict.SKIPPED and self.applies
         return (self.evidence[:1] if skipped else ()) + self.left_out
 
@@ -114,7 +114,7 @@ def mark_inapplicable(reason: str) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the ladder.
+    """One step of a verification.
 
     Attributes:
         code: the exit code where it fails, of its own.
@@ -154,12 +154,12 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """How the step ended."""
+        """The verdict of the step."""
         return self.outcome.verdict
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What supports the verdict."""
+        """The evidence for the verdict."""
         return self.outcome.evidence
 
 
@@ -199,7 +199,7 @@ class Summary:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What was not looked at, each with its step and the reason."""
+        """The checks that were left out, each with its step and the reason."""
         return tuple(
             f"{result.step}: {reason}"
             for result in self.results
@@ -208,7 +208,7 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """How the run ended: what is worst, and skipped where nothing was shown at all."""
+        """The worst verdict, or skipped if nothing was shown at all."""
         if self.error or self.named(Verdict.FAILED) or (self.no_skip and self.left_out):
             return Verdict.FAILED
         if self.code or self.named(Verdict.INTERRUPTED, Verdict.NOT_TAKEN):
@@ -223,7 +223,7 @@ class Summary:
         return first or (LEFT_OUT if self.no_skip and self.left_out else 0)
 
     def sentence(self, place: str) -> str:
-        """Return what is wrong, where, and what to do, as one sentence; empty if all is well."""
+        """Return one sentence about the failure and its fix, or an empty text."""
         if self.error:
             return self.error
         if lost := self.named(Verdict.FAILED):
@@ -246,7 +246,7 @@ class Summary:
 
 
 class StepObserver(Protocol):
-    """Is told what happens while it happens."""
+    """An observer of a run of steps."""
 
     def starts(self, steps: Sequence[Step]) -> None:
         """Hear which steps will be taken."""
@@ -255,7 +255,7 @@ class StepObserver(Protocol):
         """Hear that a step begins."""
 
     def line(self, text: str) -> None:
-        """Hear what is done, or what a tool writes, as one line."""
+        """Receive a line about the current work, or a line of a tool."""
 
     def ends(self, result: Result) -> None:
         """Hear how a step went; also of those that are not taken."""

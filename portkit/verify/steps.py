@@ -1,4 +1,4 @@
-"""The steps of the ladder, in their order: what takes a second comes before what takes minutes."""
+"""The steps in order: those that take a second come before those that take minutes."""
 
 from __future__ import annotations
 

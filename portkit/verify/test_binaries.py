@@ -214,7 +214,7 @@ class _Runner:
 
     @property
     def cache_inputs(self) -> tuple[str, ...]:
-        """What decides the results beside the names of the tests and the caller's key."""
+        """The inputs of the results besides the names of the tests and the caller's key."""
         return tuple(f"{name}={value}" for name, value in sorted(self.extra.items()))
 
     def names(self) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ class _Runner:
         )
 
     def _environment(self) -> Mapping[str, str]:
-        """Return what cargo gives a test (The Cargo Book, "Environment Variables")."""
+        """Return cargo's variables for a test (The Cargo Book, "Environment Variables")."""
         own = self.binary.path.parent
         variable = "DYLD_FALLBACK_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
         extra = {**self.tree.environment, **self.extra}
@@ -307,7 +307,7 @@ class _Runner:
 
 
 def limit_memory() -> int | None:
-    """Return how many bytes one test process may take: nine tenths of what there is.
+    """Return the memory limit of one test process: nine tenths of the memory.
 
     That of the machine, or of the control group, whichever is less; None where neither is known.
     """
@@ -393,7 +393,7 @@ def summarize_failures(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _summarize_failure(output: Sequence[str]) -> str:
-    """Return the last panic with its place, else the error that the test returned."""
+    """Return the last panic with its position, or the error that the test returned."""
     for index in range(len(output) - 1, -1, -1):
         if match := _PANIC.match(output[index]):
             said = _read_to_end(output[index + 1 :])

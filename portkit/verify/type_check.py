@@ -1,4 +1,4 @@
-"""The step that asks whether the ported tree type-checks."""
+"""The step that type-checks the ported tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNBUILT: Final = "error: failed to run custom build command for "
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """What one run of the compiler over the crates that are looked at says.
+    """The result of one run of the compiler.
 
     Attributes:
         found: its complaints, each with the lines that it names.
@@ -97,7 +97,7 @@ def check_types(tree: PortedTree) -> Outcome:
 def check(
     tree: PortedTree, command: str, features: Sequence[str], *rustc: str, folder: Path | None = None
 ) -> CheckRun:
-    """Run ``cargo check`` or ``cargo clippy`` on every target of the crates that are looked at."""
+    """Run ``cargo check`` or ``cargo clippy`` on every target of the chosen crates."""
     done = tree.cargo(
         command,
         *tree.compiled,
@@ -117,7 +117,7 @@ def check(
 
 
 def list_complaints(found: Sequence[Diagnostic], said: Sequence[str]) -> list[str]:
-    """Return what evidence names: the first complaints, or what cargo itself said."""
+    """Return the first diagnostics, or the errors of cargo itself."""
     if not found:
         return list(said[:SHOWN])
     more = len(found) - SHOWN
@@ -125,7 +125,7 @@ def list_complaints(found: Sequence[Diagnostic], said: Sequence[str]) -> list[st
 
 
 def parse_cargo_errors(lines: Sequence[str]) -> list[str]:
-    """Return the errors in what cargo wrote as text, each with its place if it has one.
+    """Return the errors in cargo's text, each with its position if it has one.
 
     A full disk comes first: it is the cause of whatever follows.
     """

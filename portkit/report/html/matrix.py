@@ -1,4 +1,4 @@
-"""The matrix of kernels: what became of each source on each architecture.
+"""The matrix of kernels: the result of each source on each architecture.
 
 It is read from the figures of ``verify``'s kernels step, whose names are ``SOURCE for ARCH, WHAT``.
 """

@@ -86,7 +86,7 @@ def render_page(
 
 
 def make_environment(*folders: Path) -> jinja2.Environment:
-    """Return what makes pages of templates, with the filters that they share."""
+    """Return the environment of templates, with their filters."""
     import jinja2
 
     made = jinja2.Environment(
@@ -156,7 +156,7 @@ def _drop_unknown_links(
 
 
 def embed_json(data: Mapping[str, Any]) -> Any:
-    """Return JSON that may stand in a ``script`` element: nothing in it can end the element."""
+    """Return JSON for a ``script`` element, with nothing that could end the element."""
     from markupsafe import Markup
 
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
