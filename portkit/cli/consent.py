@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from portkit.cli.output import print_notice, print_progress
+from portkit.cli.output import ask, can_ask, print_progress
 from portkit.errors import DiskError, PortkitError, UntrustedTreeError
 
 
@@ -38,11 +37,11 @@ def trust_fetched_tree(root: Path) -> None:
 def _ask_user(root: Path) -> bool:
     from portkit.workspace.trust import describe_origin
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         return False
     source = describe_origin(root)
-    print_notice(
+    answer = ask(
         f"Build scripts, macros and tests of {root}{f', from {source},' if source else ''} will be"
         " run. Trust them, now and later? [y/N] "
     )
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return answer.strip().lower() in ("y", "yes")

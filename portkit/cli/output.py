@@ -83,6 +83,17 @@ def print_notice(text: str) -> None:
     sys.stderr.flush()
 
 
+def can_ask() -> bool:
+    """Whether a person at a terminal can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> str:
+    """Print a question and return the answer, or an empty text at the end of the input."""
+    print_notice(question)
+    return sys.stdin.readline()
+
+
 def _escape(text: str) -> str:
     from portkit.report.terminal import escape_controls
 

@@ -31,6 +31,8 @@ from portkit.cli.options import (
     parse_codes,
 )
 from portkit.cli.output import (
+    ask,
+    can_ask,
     is_half_written,
     open_error_terminal,
     open_screen,
@@ -562,12 +564,8 @@ def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Fou
 def _choose_interactively(found: Scan) -> Scan:
     from portkit.cli.interactive import InteractiveSession, edit_text
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise typer.BadParameter("--interactive asks questions and needs a terminal to do so")
-
-    def ask(question: str) -> str:
-        print_notice(question)
-        return sys.stdin.readline()
 
     try:
         chosen = InteractiveSession(ask, print_progress, edit_text, open_error_terminal()).choose(

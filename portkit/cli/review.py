@@ -11,10 +11,11 @@ import typer
 from portkit.cli.command import FOUND, make_command
 from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory, option
 from portkit.cli.output import (
+    ask,
+    can_ask,
     is_half_written,
     open_error_terminal,
     open_screen,
-    print_notice,
     print_progress,
     print_text,
 )
@@ -134,29 +135,20 @@ def review(
             print_progress(desk.exclude(plan))
         print_progress(desk.summary())
     else:
-        if desk.places and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if desk.places and not can_ask():
             raise typer.BadParameter(
                 "review asks questions and needs a terminal to do so; --list lists the places, and"
                 " --accept answers without one"
             )
-        _ask(desk, found)
+        ReviewSession(ask, print_progress, open_error_terminal()).go_through(desk, found)
         print_progress(desk.summary())
     return 0
 
 
 def _is_confirmed() -> bool:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise typer.BadParameter("--exclude asks before it writes: add --yes to answer in advance")
-    print_notice("Exclude? [y]es  [n]o: ")
-    return sys.stdin.readline().strip()[:1].lower() == "y"
-
-
-def _ask(desk: ReviewDesk, found: Scan) -> None:
-    def ask(question: str) -> str:
-        print_notice(question)
-        return sys.stdin.readline()
-
-    ReviewSession(ask, print_progress, open_error_terminal()).go_through(desk, found)
+    return ask("Exclude? [y]es  [n]o: ").strip()[:1].lower() == "y"
 
 
 class ReviewSession:
