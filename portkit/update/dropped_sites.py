@@ -21,8 +21,7 @@ from portkit.errors import HistoryError
 from portkit.profiles.settings import NAME, parse_settings
 from portkit.syntax.source_file import SourceFile
 from portkit.transaction.change import Change
-from portkit.update.commit_files import export_commit
-from portkit.update.generated_port import PortRequest, list_user_files
+from portkit.update.generated_port import PortRequest, export_upstream
 from portkit.update.repository import open_repository
 from portkit.update.update import BRANCH, UpdateRequest, find_upstream_commit
 from portkit.workspace.git_runner import run_git
@@ -43,14 +42,7 @@ def drop_sites(
     """Return the changes that adapt a ported tree to other decisions."""
     ready = open_repository(root, BRANCH)
     upstream, recorded = find_upstream_commit(ready, UpdateRequest(gating=gating, profile=profile))
-    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
-        folder = Path(scratch) / "tree"
-        folder.mkdir()
-        export_commit(ready.git, upstream, folder)
-        tree = folder / ready.git.below
-        for path, data in list_user_files(ready.git, PortRequest(ready.head)):
-            (tree / path).parent.mkdir(parents=True, exist_ok=True)
-            (tree / path).write_bytes(data)
+    with export_upstream(ready.git, upstream, PortRequest(ready.head)) as tree:
         scans = [
             _scan_with_decisions(tree, toml, profile, gating, recorded) for toml in (before, after)
         ]
@@ -70,7 +62,7 @@ def drop_sites(
             mine = (root / path).read_bytes() if (root / path).is_file() else None
             if old is None or new is None or mine is None:
                 raise HistoryError(_WHOLE.format(path))
-            merged = new if mine == old else _merge_file(Path(scratch), path, mine, old, new)
+            merged = new if mine == old else _merge_file(path, mine, old, new)
             if merged != mine:
                 found.append(Change(path, mine, merged))
     return tuple(found)
@@ -94,12 +86,13 @@ def _write_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
     }
 
 
-def _merge_file(scratch: Path, path: str, mine: bytes, old: bytes, new: bytes) -> bytes:
+def _merge_file(path: str, mine: bytes, old: bytes, new: bytes) -> bytes:
     """Return a file with a difference merged into it (git-merge-file(1))."""
-    names = [str(scratch / name) for name in ("mine", "old", "new")]
-    for name, data in zip(names, (mine, old, new), strict=True):
-        Path(name).write_bytes(data)
-    done = run_git(scratch, "merge-file", "--stdout", *names)
+    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
+        names = [str(Path(scratch, name)) for name in ("mine", "old", "new")]
+        for name, data in zip(names, (mine, old, new), strict=True):
+            Path(name).write_bytes(data)
+        done = run_git(Path(scratch), "merge-file", "--stdout", *names)
     if done.returncode != 0:
         raise HistoryError(_EDITED.format(path))
     return done.stdout

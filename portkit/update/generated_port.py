@@ -67,15 +67,7 @@ def generate_port(
     git: GitRepository, upstream: str, wanted: PortRequest
 ) -> Iterator[GeneratedTree]:
     """Yield the generated port of a commit of upstream; its scan is valid in the context only."""
-    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
-        folder = Path(scratch) / "tree"
-        folder.mkdir()
-        export_commit(git, upstream, folder)
-        root = folder / git.below
-        for path, data in list_user_files(git, wanted):
-            place = root / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+    with export_upstream(git, upstream, wanted) as root:
         gating = wanted.gating or read_settings(root).gating or wanted.recorded
         scan = scan_tree(root, gating=gating, kernels=True, profile=wanted.profile)
         check_portable(scan)
@@ -85,10 +77,25 @@ def generate_port(
         yield GeneratedTree(upstream, hash_commit(git, upstream, changes), scan)
 
 
-def list_user_files(git: GitRepository, wanted: PortRequest) -> Iterator[tuple[str, bytes]]:
-    """Yield the files by which the user speaks to portkit: paths below the workspace, and bytes.
+@contextmanager
+def export_upstream(git: GitRepository, upstream: str, wanted: PortRequest) -> Iterator[Path]:
+    """Yield the workspace of a commit of upstream, with the user's decisions and profile."""
+    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
+        folder = Path(scratch) / "tree"
+        folder.mkdir()
+        export_commit(git, upstream, folder)
+        root = folder / git.below
+        for path, data in _list_user_files(git, wanted):
+            place = root / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        yield root
 
-    What the user has as upstream had it before is upstream's to change.
+
+def _list_user_files(git: GitRepository, wanted: PortRequest) -> Iterator[tuple[str, bytes]]:
+    """Yield the path below the workspace and the content of the user's own files.
+
+    A file that the user has as upstream had it before is upstream's to change.
     """
     toml = git.blob(wanted.said, git.below + NAME)
     if toml is None:
