@@ -86,7 +86,7 @@ def device(
     from portkit.codebases.registry import find_announced, find_shipped
     from portkit.engine.session import find_named_profile
     from portkit.profiles.profile import load_codebase
-    from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
+    from portkit.verify.device_choice import ARCH_OF_WAVE, list_build_variables
     from portkit.verify.emulator import FOLDER, find_emulator
     from portkit.verify.options import EMULATED
     from portkit.verify.settings import load_settings
@@ -106,7 +106,7 @@ def device(
             print_progress(note)
         started, after = found.command, {**before, **found.userspace.environment}
         if not words or _is_cargo(words):
-            after |= _set_runner(found.command)
+            after |= _find_runner_variable(found.command)
     else:
         from portkit.device.toolkit import build_toolkit
 
@@ -115,7 +115,7 @@ def device(
         )
     own = find_profile_directory(profile) or find_named_profile(Path())
     for directory in [own] if own else [*find_shipped().values(), *find_announced().values()]:
-        after |= set_build_environment(load_settings(load_codebase(directory)), [arch])
+        after |= list_build_variables(load_settings(load_codebase(directory)), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))
         print_text("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))
@@ -130,7 +130,7 @@ def _is_cargo(words: Sequence[str]) -> bool:
     return Path(words[0]).name == "cargo"
 
 
-def _set_runner(command: Sequence[str]) -> dict[str, str]:
+def _find_runner_variable(command: Sequence[str]) -> dict[str, str]:
     from portkit.errors import ToolError
     from portkit.workspace.programs import query_program
 

@@ -43,7 +43,7 @@ def read_scan(file: Path) -> Entry:
     command = "portkit scan --format json"
     data = _read(file, command)
     if not _check_each(data.get("sites"), _SITE):
-        raise _refuse_other(file, "scan", command)
+        raise _make_document_error(file, "scan", command)
     return data
 
 
@@ -57,7 +57,7 @@ def read_verification(file: Path) -> Entry:
         or not _check_each(steps, _STEP)
         or not all(_check_each(step.get("diagnostics"), _DIAGNOSTIC) for step in data["steps"])
     ):
-        raise _refuse_other(file, "verification", command)
+        raise _make_document_error(file, "verification", command)
     return data
 
 
@@ -79,7 +79,7 @@ def _check_each(entries: object, needed: Iterable[str]) -> bool:
     )
 
 
-def _refuse_other(file: Path, kind: str, command: str) -> DocumentError:
+def _make_document_error(file: Path, kind: str, command: str) -> DocumentError:
     return DocumentError(
         f"{file} is not a {kind}'s document of schema {_SCHEMA}: write it with `{command}`, by this"
         " version of portkit"

@@ -188,7 +188,7 @@ def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
             f"HIP finds no GPU on the emulator ({said}{unknown}): run a HIP program with `{again}`"
             " first"
         )
-    building = {**set_build_environment(tree.settings, [emulator.gpu]), **variables}
+    building = {**list_build_variables(tree.settings, [emulator.gpu]), **variables}
     run = DeviceRun(emulator.gpu, variables, emulator.command)
     return ChosenDevice("AMD's emulator", False, building, (run,), notes=emulator.notes)
 
@@ -212,7 +212,7 @@ def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
         }
 
     seed = f", seed {options.chaos}" if options.chaos else ""
-    building = {**environment(""), **set_build_environment(tree.settings, archs.values())}
+    building = {**environment(""), **list_build_variables(tree.settings, archs.values())}
     runs = tuple(
         DeviceRun(f"{arch}, wave {wave}{seed}", environment(arch, STREAMS_OF_WAVE[wave]))
         for wave, arch in archs.items()
@@ -222,7 +222,7 @@ def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
     return ChosenDevice("the CPU device", True, building, runs, reserved, reason)
 
 
-def set_build_environment(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
+def list_build_variables(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
     """Return the variables of build scripts that build for a CPU device or an emulated GPU."""
     values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
     own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}

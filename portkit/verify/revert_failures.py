@@ -98,7 +98,7 @@ def check_port(
         for _ in range(LIMIT):
             now = _plan_without(tree.scan, chosen, planned, taken)
             if not any(f.status is Status.TODO and not f.excluded for f in now.chosen.findings):
-                raise _refuse_broken(
+                raise _make_broken_error(
                     tree, f"nothing of it is left ({_format_list(taken.values())})"
                 )
             scratch.write_tree(now.plan.changes)
@@ -112,13 +112,13 @@ def check_port(
             complaints = list_complaints(list(errors), found.said)
             said = f"{features or 'no feature'}: {_format_list(complaints)}"
             if all_or_nothing:
-                raise _refuse_broken(tree, said)
+                raise _make_broken_error(tree, said)
             explained = _explain_failures(_Writers(now), errors)
             if not explained:
-                raise _refuse_broken(tree, f"no place explains it ({said})")
+                raise _make_broken_error(tree, f"no place explains it ({said})")
             tree.say(f"{STEP}{len(explained)}, since {_format_list(explained.values())}")
             taken |= explained
-    raise _refuse_broken(
+    raise _make_broken_error(
         tree, f"{LIMIT} times something was taken back, and it still does not ({said})"
     )
 
@@ -252,7 +252,7 @@ def _format_list(said: Iterable[str]) -> str:
     return "; ".join([*each[:_NAMED], *([f"and {more} more"] if more > 0 else [])]) or "no message"
 
 
-def _refuse_broken(tree: PortedTree, why: str) -> BrokenBuildError:
+def _make_broken_error(tree: PortedTree, why: str) -> BrokenBuildError:
     return BrokenBuildError(
         f"the port of {tree.root} would not type-check, {why}: exclude what breaks it, by --skip"
         " or in portkit.toml, or pass --no-verify and fix it yourself; nothing was written"

@@ -279,7 +279,7 @@ class _Runner:
     def _start(
         self, *arguments: str, quiet: bool = False, limit: float | None = None
     ) -> process.FinishedProcess:
-        memory = limit_memory()
+        memory = find_memory_limit()
         before = () if quiet else self.command
         return self.tree.run(
             (*before, str(self.binary.path), *arguments),
@@ -306,7 +306,7 @@ class _Runner:
         }
 
 
-def limit_memory() -> int | None:
+def find_memory_limit() -> int | None:
     """Return the memory limit of one test process: nine tenths of the memory.
 
     That of the machine, or of the control group, whichever is less; None where neither is known.
