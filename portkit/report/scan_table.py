@@ -144,7 +144,9 @@ def _render_next_steps(report: Report, terminal: Terminal) -> list[str]:
     if report.unaccounted:
         text = "Next: give each mention above a rule, or an entry in the profile that keeps it."
         return [terminal.loud(line) for line in wrap_text(text, terminal.width)]
-    return [terminal.good(line) for line in wrap_text(_is_complete(report, where), terminal.width)]
+    return [
+        terminal.good(line) for line in wrap_text(_render_completion(report, where), terminal.width)
+    ]
 
 
 def _render_other_reviews(fixed: int, bare: int) -> Iterator[str]:
@@ -155,7 +157,7 @@ def _render_other_reviews(fixed: int, bare: int) -> Iterator[str]:
         yield f"  {bare:>{wide}} left as {'it is' if bare == 1 else 'they are'}"
 
 
-def _is_complete(report: Report, where: str) -> str:
+def _render_completion(report: Report, where: str) -> str:
     if report.partial and not report.sites:
         return "No place here has one of the chosen codes."
     asked = sum(map(_requires_person, report.sites))

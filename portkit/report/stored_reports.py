@@ -42,7 +42,7 @@ def read_scan(file: Path) -> Entry:
     """Return the document of a scan."""
     command = "portkit scan --format json"
     data = _read(file, command)
-    if not _check_each(data.get("sites"), _SITE):
+    if not _has_keys(data.get("sites"), _SITE):
         raise _make_document_error(file, "scan", command)
     return data
 
@@ -54,8 +54,8 @@ def read_verification(file: Path) -> Entry:
     steps = data.get("steps")
     if (
         not all(key in data for key in _VERIFIED)
-        or not _check_each(steps, _STEP)
-        or not all(_check_each(step.get("diagnostics"), _DIAGNOSTIC) for step in data["steps"])
+        or not _has_keys(steps, _STEP)
+        or not all(_has_keys(step.get("diagnostics"), _DIAGNOSTIC) for step in data["steps"])
     ):
         raise _make_document_error(file, "verification", command)
     return data
@@ -73,7 +73,7 @@ def _read(file: Path, command: str) -> Entry:
     return data if isinstance(data, dict) and data.get("schema") == _SCHEMA else {}
 
 
-def _check_each(entries: object, needed: Iterable[str]) -> bool:
+def _has_keys(entries: object, needed: Iterable[str]) -> bool:
     return isinstance(entries, list) and all(
         isinstance(entry, dict) and all(key in entry for key in needed) for entry in entries
     )

@@ -103,7 +103,7 @@ def open_checkout(root: Path, *, moves: bool) -> Checkout:
             " would belong to none: run `git switch --create rocm`"
         )
     writer = read_identity(root)
-    if moves and signs_commits(root):  # the program that signs is not run here
+    if moves and requires_signing(root):  # the program that signs is not run here
         raise HistoryError(
             f"{root} asks for signed commits (commit.gpgSign), which portkit does not make: write"
             " patches with --patches DIR, and `git am --gpg-sign DIR/*.patch` signs them"
@@ -112,7 +112,7 @@ def open_checkout(root: Path, *, moves: bool) -> Checkout:
     return Checkout(root, repository, prefix, head, branch, writer)
 
 
-def signs_commits(root: Path) -> bool:
+def requires_signing(root: Path) -> bool:
     """Whether the user has commits signed."""
     wanted = query_config(root, "--type=bool", "--get", "commit.gpgSign")
     return wanted.stdout.strip() == b"true"

@@ -52,7 +52,7 @@ def drop_sites(
             for each in scans
         ]
         paths = {path for path, *_ in told[0] ^ told[1]}
-        said = [_write_files(each, paths) for each in scans]
+        said = [_plan_files(each, paths) for each in scans]
         changed = [p for p in sorted({*said[0], *said[1]}) if said[0].get(p) != said[1].get(p)]
         found = []
         for path in changed:
@@ -79,7 +79,7 @@ def _scan_with_decisions(
     return scan
 
 
-def _write_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
+def _plan_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
     findings = tuple(finding for finding in scan.findings if finding.path in paths)
     return {
         change.path: change.after for change in build_plan(replace(scan, findings=findings)).changes

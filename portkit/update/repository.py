@@ -9,7 +9,7 @@ from typing import Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError, TreeChangedError
 from portkit.syntax.value import Value
-from portkit.transaction.commits import signs_commits
+from portkit.transaction.commits import requires_signing
 from portkit.workspace.cargo_workspace import check_folder
 from portkit.workspace.generated_ports import AUTHOR
 from portkit.workspace.git import check_idle, find_uncommitted, list_paths
@@ -171,7 +171,7 @@ def open_repository(root: Path, vendor: str) -> MovableBranch:
         raise HistoryError(f"{branch} of {top} has no commit yet: commit the tree first")
     _check_vendor(git, branch, vendor)
     tip = git.commit_of(_HEADS + vendor)
-    return MovableBranch(git, root, branch, head, vendor, tip, signs_commits(git.top))
+    return MovableBranch(git, root, branch, head, vendor, tip, requires_signing(git.top))
 
 
 def _check_version(git: GitRepository) -> None:

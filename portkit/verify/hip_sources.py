@@ -14,7 +14,7 @@ from portkit.hipify.paths import PATCH_FILE, derive_hip_path
 from portkit.hipify.prelude import load_device_files
 
 
-def compiles_cuda_sources(crate: Path) -> bool:
+def is_compiled_from_cuda(crate: Path) -> bool:
     """Whether a kernels crate compiles the unchanged CUDA sources."""
     return (crate / "src" / PATCH_FILE).is_file()
 
@@ -22,7 +22,7 @@ def compiles_cuda_sources(crate: Path) -> bool:
 def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
     """Return the HIP sources of a kernels crate, relative to their folder, sorted."""
     own = {path.relative_to(crate / "src").as_posix() for path in (crate / "src").rglob("*.hip")}
-    if cuda is not None and compiles_cuda_sources(crate):
+    if cuda is not None and is_compiled_from_cuda(crate):
         below = cuda / "src"
         own |= {derive_hip_path(path.relative_to(below).as_posix()) for path in below.rglob("*.cu")}
         own |= _list_dependency_sources(crate)
@@ -32,7 +32,7 @@ def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
 @contextmanager
 def open_hip_folder(crate: Path, cuda: Path | None = None) -> Iterator[Path]:
     """Yield a folder with a crate's HIP sources and their headers."""
-    if cuda is None or not compiles_cuda_sources(crate):
+    if cuda is None or not is_compiled_from_cuda(crate):
         yield crate / "src"
         return
     place = f"../{cuda.name}/src"

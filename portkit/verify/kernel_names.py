@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import ToolError
 from portkit.hipify.prelude import load_prelude_headers
 from portkit.hipify.symbols import read_symbols
-from portkit.verify.hip_sources import compiles_cuda_sources, open_hip_folder
+from portkit.verify.hip_sources import is_compiled_from_cuda, open_hip_folder
 from portkit.verify.requested_kernels import (
     ANYTHING,
     DTYPE,
@@ -123,7 +123,7 @@ def compare_names(
             names = [
                 _choose_spelling(load, n, kernels) for n in _expand_pattern(pattern, known_dtypes)
             ]
-            there = [name for name in names if _find_matches(name, kernels)]
+            there = [name for name in names if _has_kernel(name, kernels)]
             found.update((stem, name) for name in there)
             for name in sorted(set(names).difference(there)):
                 other = spellings.get(_normalize_name(name))
@@ -165,7 +165,7 @@ def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
         kernel
         for stem, wanted in names.items()
         for kernel in defined[stem].kernels
-        if not any(_find_matches(name, (kernel,)) for name in wanted)
+        if not any(_has_kernel(name, (kernel,)) for name in wanted)
     )
 
 
@@ -174,7 +174,7 @@ def _find_definitions(root: Path, crate: Path, cuda: Path) -> dict[str, Symbols]
 
     Where two have one name, that of the crate of kernels counts: modules are named after its files.
     """
-    if compiles_cuda_sources(crate):
+    if is_compiled_from_cuda(crate):
         with open_hip_folder(crate, cuda) as made:
             return {**_read_definitions(root, crate), **_read_definitions(made, made)}
     return _read_definitions(root, crate)
@@ -218,7 +218,7 @@ def _list_hip_files(root: Path) -> Iterator[Path]:
 
 
 def _find_unlinked_functions(crate: Path, cuda: Path, defined: Mapping[str, Symbols]) -> list[str]:
-    declarations = (cuda if compiles_cuda_sources(crate) else crate) / "src" / "ffi.rs"
+    declarations = (cuda if is_compiled_from_cuda(crate) else crate) / "src" / "ffi.rs"
     if not declarations.is_file():
         return []
     functions = frozenset[str]().union(*(what.functions for what in defined.values()))
@@ -243,10 +243,10 @@ def _expand_pattern(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
 def _choose_spelling(load: Loader, name: str, kernels: Collection[str]) -> str:
     """Return the spelling of a name that there is a kernel of; the first where there is none."""
     spellings = load.spell(name)
-    return next((each for each in spellings if _find_matches(each, kernels)), spellings[0])
+    return next((each for each in spellings if _has_kernel(each, kernels)), spellings[0])
 
 
-def _find_matches(name: str, kernels: Iterable[str]) -> bool:
+def _has_kernel(name: str, kernels: Iterable[str]) -> bool:
     if ANYTHING not in name:
         return name in kernels
     wanted = re.compile(r"\w+".join(map(re.escape, name.split(ANYTHING))))

@@ -14,7 +14,7 @@ from portkit.hipify.hipcc import find_hipcc, read_compiler_version
 from portkit.profiles.settings import read_settings
 from portkit.verify.blame import attribute_diagnostics
 from portkit.verify.diagnostics import parse_clang
-from portkit.verify.hip_sources import compiles_cuda_sources, list_hip_sources
+from portkit.verify.hip_sources import is_compiled_from_cuda, list_hip_sources
 from portkit.verify.kernel_matrix import (
     KernelsVerification,
     find_spill_reason,
@@ -82,7 +82,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
     if evidence:
         said = "\n".join(each.error for each in found.failures)
         # The build names the CUDA sources by the way from the crate to them.
-        below = crate.name if compiles_cuda_sources(crate) else f"{crate.name}/src"
+        below = crate.name if is_compiled_from_cuda(crate) else f"{crate.name}/src"
         complaints = attribute_diagnostics(tree, parse_clang(said, below))
         evidence += [str(complaint) for complaint in complaints if complaint.origin]
         return fail_step(*evidence, left_out=left_out, figures=figures, diagnostics=complaints)

@@ -71,12 +71,12 @@ def verify_tree(
                 found, outdated=_find_outdated_files(directory, options), asked=options.asked
             )
         except PortkitError as error:
-            return _is_unported(wanted, options, str(error), error.exit_code)
+            return _make_failed_summary(wanted, options, str(error), error.exit_code)
         except KeyboardInterrupt:
-            return _is_unported(wanted, options, "interrupted", INTERRUPTED)
+            return _make_failed_summary(wanted, options, "interrupted", INTERRUPTED)
         except SystemExit as signal:
             code = signal.code if isinstance(signal.code, int) else INTERRUPTED
-            return _is_unported(wanted, options, "ended by a signal", code)
+            return _make_failed_summary(wanted, options, "ended by a signal", code)
 
 
 def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
@@ -99,7 +99,9 @@ def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
         )
 
 
-def _is_unported(wanted: Sequence[Step], options: Options, error: str, code: int) -> Summary:
+def _make_failed_summary(
+    wanted: Sequence[Step], options: Options, error: str, code: int
+) -> Summary:
     results = tuple(
         Result(step.name, step.shows, Outcome(Verdict.NOT_TAKEN, ("the run could not begin",)))
         for step in wanted
