@@ -139,7 +139,7 @@ def find_gpu_architectures(tree: PortedTree) -> tuple[str, str]:
     reason = explain_missing_gpu(tree)
     if reason:
         return "", reason
-    return ", ".join(gpu.arch for gpu in find_gpus(Machine.here())) or "unknown", ""
+    return _list_driver_architectures() or "unknown", ""
 
 
 def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
@@ -245,3 +245,8 @@ def list_cpu_device_inputs(tree: PortedTree) -> tuple[str, ...]:
     options = tree.options
     runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)
     return (compute_toolkit_key(), str(options.checked), str(options.chaos), *runs, *own)
+
+
+def _list_driver_architectures() -> str:
+    """Return the architectures of the GPUs that the kernel's driver knows, with commas between."""
+    return ", ".join(gpu.arch for gpu in find_gpus(Machine.here()))
