@@ -1,4 +1,4 @@
-"""What would not type-check is taken back before it is written, place by place.
+"""Drop the findings that would not type-check from a port before it is written.
 
 The plan is compiled in a copy of the tree (`portkit.verify.scratch_tree`), without the feature and
 with it. Each error is led back to the sites that wrote the lines that rustc names, the primary
@@ -52,13 +52,11 @@ _VARIANT: Final = "it names a variant that was taken back"
 
 @dataclass(frozen=True)
 class TypeCheckedPort:
-    """What type-checks of a port.
+    """The part of a port that type-checks.
 
     Attributes:
         whole: the scan of the tree, what was taken back told apart.
         chosen: the same with the places alone that are to be written.
-        plan: what is to be written.
-        taken: why each place was taken back.
         features: the features that the compiler was run with, in words.
     """
 
@@ -77,7 +75,7 @@ def check_port(
     consent: Callable[[Path], object],
     all_or_nothing: bool = False,
 ) -> TypeCheckedPort:
-    """Return what type-checks of a port, without the feature and with it.
+    """Return the part of a port that type-checks, with and without the feature.
 
     Nothing is written into the tree.
 
@@ -88,11 +86,6 @@ def check_port(
         consent: is given the tree's root before anything that the tree brings is run outside a
             sandbox, and raises a ``PortkitError`` where that may not be.
         all_or_nothing: whether everything is taken back as soon as something is.
-
-    Raises:
-        BrokenBuildError: nothing is left, or an error is explained by no place.
-        VerificationError: the tree does not type-check before the port either.
-        PortkitError: cargo is missing, the cache cannot be written, or there is no consent.
     """
     _ = tree.sandbox
     if not tree.options.sandbox:
@@ -103,7 +96,7 @@ def check_port(
         for _ in range(LIMIT):
             now = _plan_without(tree.scan, chosen, planned, taken)
             if not any(f.status is Status.TODO and not f.excluded for f in now.chosen.findings):
-                raise _refuse_broken(
+                raise _make_broken_error(
                     tree, f"nothing of it is left ({_format_list(taken.values())})"
                 )
             scratch.write_tree(now.plan.changes)
@@ -117,13 +110,13 @@ def check_port(
             complaints = list_complaints(list(errors), found.said)
             said = f"{features or 'no feature'}: {_format_list(complaints)}"
             if all_or_nothing:
-                raise _refuse_broken(tree, said)
+                raise _make_broken_error(tree, said)
             explained = _explain_failures(_Writers(now), errors)
             if not explained:
-                raise _refuse_broken(tree, f"no place explains it ({said})")
+                raise _make_broken_error(tree, f"no place explains it ({said})")
             tree.say(f"{STEP}{len(explained)}, since {_format_list(explained.values())}")
             taken |= explained
-    raise _refuse_broken(
+    raise _make_broken_error(
         tree, f"{LIMIT} times something was taken back, and it still does not ({said})"
     )
 
@@ -131,7 +124,7 @@ def check_port(
 def _plan_without(
     whole: Scan, chosen: Scan, planned: Callable[[Scan], Plan], taken: dict[Place, str]
 ) -> TypeCheckedPort:
-    """Return what is to be written without some places, and without what needs a variant of them.
+    """Return the plan without some findings and those that need their variants.
 
     The latter are added to the places.
     """
@@ -168,11 +161,6 @@ def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, Chec
 
 
 def _check_before(tree: PortedTree) -> None:
-    """Refuse a tree that does not type-check before the port: it shows nothing of one.
-
-    Raises:
-        VerificationError: it does not.
-    """
     scratch = ScratchTree(tree.scan.job.workspace, "before")
     with scratch.lock():
         scratch.write_tree()
@@ -188,7 +176,7 @@ def _check_before(tree: PortedTree) -> None:
 
 
 class _Writers:
-    """The places that wrote the lines of a plan."""
+    """The findings that wrote the lines of a plan."""
 
     def __init__(self, now: TypeCheckedPort) -> None:
         self.scan = now.chosen
@@ -196,7 +184,7 @@ class _Writers:
         self._known: dict[str, list[Place | None]] = {}
 
     def of(self, lines: LineRange) -> set[Place]:
-        """Return the places that wrote some of these lines."""
+        """Return the findings that wrote some of these lines."""
         if lines.path not in self._known:
             self._known[lines.path] = self._read(lines.path)
         found = self._known[lines.path][lines.first - 1 : lines.last]
@@ -223,13 +211,13 @@ class _Writers:
 def _explain_failures(
     writers: _Writers, errors: Mapping[Diagnostic, Sequence[LineRange]]
 ) -> dict[Place, str]:
-    """Return the places to be taken back, each with what rustc says of it.
+    """Return the findings to drop, each with rustc's reason.
 
     Those that the first line of an error leads to, if there are any; else those in all that errors
     are about; else those that they say more by, such as the variant that a ``match`` lacks.
     """
     open_ = {f.place for f in writers.scan.findings if f.status is Status.TODO and not f.excluded}
-    for nearness in (_choose_first, _describe_diagnostic, _find_more):
+    for nearness in (_find_first_line, _find_primary_lines, lambda _, named: named):
         found: dict[Place, str] = {}
         for error, named in errors.items():
             for lines in nearness(error, named):
@@ -240,18 +228,14 @@ def _explain_failures(
     return {}
 
 
-def _choose_first(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
+def _find_first_line(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
     for lines in named:
         if lines.primary and (lines.path, lines.first) == (error.path, error.line):
             yield lines._replace(last=lines.first)
 
 
-def _describe_diagnostic(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
+def _find_primary_lines(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
     return (lines for lines in named if lines.primary)
-
-
-def _find_more(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
-    return iter(named)
 
 
 def _format_list(said: Iterable[str]) -> str:
@@ -260,7 +244,7 @@ def _format_list(said: Iterable[str]) -> str:
     return "; ".join([*each[:_NAMED], *([f"and {more} more"] if more > 0 else [])]) or "no message"
 
 
-def _refuse_broken(tree: PortedTree, why: str) -> BrokenBuildError:
+def _make_broken_error(tree: PortedTree, why: str) -> BrokenBuildError:
     return BrokenBuildError(
         f"the port of {tree.root} would not type-check, {why}: exclude what breaks it, by --skip"
         " or in portkit.toml, or pass --no-verify and fix it yourself; nothing was written"

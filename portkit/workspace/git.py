@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
+from portkit.workspace.git_output import read_git
 from portkit.workspace.git_repository import Repository, find_repository
-from portkit.workspace.git_runner import read_git
 from portkit.workspace.regular_files import read_regular
 
 _SHOWN: Final = 5

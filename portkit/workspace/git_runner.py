@@ -12,7 +12,7 @@ import errno
 import os
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -79,23 +79,6 @@ def run_git(
         # The caller may name another place for new objects.
         whole = {**environment, **places, **(variables or {})}
         return _run(directory, _with_settings(whole, off), arguments, given)
-
-
-def read_git(
-    directory: Path,
-    *arguments: str,
-    accept: Collection[int] = (0,),
-    index: Path | None = None,
-    given: bytes = b"",
-) -> bytes:
-    """Return the output of git; refuse an unexpected exit status."""
-    done = run_git(directory, *arguments, index=index, given=given)
-    if done.returncode not in accept:
-        said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
-        raise ToolError(
-            f"`git {arguments[0]}` failed in {directory} ({said[0]}): mend the repository"
-        )
-    return done.stdout
 
 
 def query_config(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from portkit.syntax.value import Value
-from portkit.workspace.git_runner import read_git
+from portkit.workspace.git_output import read_git
 
 TRAILER: Final = "Portkit-Series"
 """The trailer (git-interpret-trailers(1)) that says which commit of how many it is."""

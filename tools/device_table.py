@@ -28,18 +28,7 @@ def render_device_table(
     without: Collection[str] = (),
     why: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the report.
-
-    Args:
-        title: what was tested, such as ``toy 1.2.3``.
-        note: when and with what, a sentence.
-        runs: how the tests went, each once through.
-        own: what the names of the tests hold that the port has written, such as ``rocm``.
-        counterparts: the test of the original backend that such a test is the copy of, by its name.
-        dead: the kernels that no Rust code asks for.
-        without: the tests of the original backend that the port has no copy of.
-        why: the reasons of failures, by the test's name without its binary.
-    """
+    """Return the report."""
     names = sorted({name for each in runs for name, _ in each.results})
     results = [dict(each.results.keys()) for each in runs]
     ours = [name for name in names if own in name]
@@ -92,11 +81,6 @@ def find_uncopied_tests(texts: Sequence[str], own: str, had: Collection[str]) ->
     """Return the tests of the original backend in ported sources that the port has no copy of.
 
     They are arguments of a macro that makes a test for each backend, or functions.
-
-    Args:
-        texts: the sources.
-        own: the port's vendor, such as ``rocm``.
-        had: the tests that have a counterpart among those that ran.
     """
     found: set[str] = set()
     words = list_words(texts)
