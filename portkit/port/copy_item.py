@@ -269,7 +269,8 @@ def _evaluate_cfg(
     own = list(find_attributes(node, attached))
     off = job.list_disabled_features(source.path)
     for attribute, standing in parse_conditions(own):
-        cfg = _find_replaced_cfg(job, source, attribute) or standing
+        replaced = _find_replaced_cfg(job, source, attribute)
+        cfg = replaced or standing
         value = cfg.without(off)
         if job.cfg_requires_rocm(cfg):
             value = None if node.type == "match_arm" and _mentions_rocm(job, node) else False
@@ -277,7 +278,7 @@ def _evaluate_cfg(
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
             return (_Piece(attribute.start_byte, attribute.end_byte, as_it_is),)
-        if value is None and not cfg.features().isdisjoint(off):
+        if value is None and replaced is None and not cfg.features().isdisjoint(off):
             text = node_text(attribute)
             return (_Piece(*attribute.byte_range, job.rename(drop_features(text, off))),)
         if value is None:
