@@ -269,8 +269,7 @@ def _evaluate_cfg(
     own = list(find_attributes(node, attached))
     off = job.list_disabled_features(source.path)
     for attribute, standing in parse_conditions(own):
-        replaced = _find_replaced_cfg(job, source, attribute)
-        cfg = replaced or standing
+        cfg = _find_replaced_cfg(job, source, attribute) or standing
         value = cfg.without(off)
         if job.cfg_requires_rocm(cfg):
             value = None if node.type == "match_arm" and _mentions_rocm(job, node) else False
@@ -278,7 +277,8 @@ def _evaluate_cfg(
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
             return (_Piece(attribute.start_byte, attribute.end_byte, as_it_is),)
-        if value is None and replaced is None and not cfg.features().isdisjoint(off):
+        is_profiles = _has_text_place(job, source, attribute)
+        if value is None and not is_profiles and not cfg.features().isdisjoint(off):
             text = node_text(attribute)
             return (_Piece(*attribute.byte_range, job.rename(drop_features(text, off))),)
         if value is None:
@@ -313,6 +313,12 @@ def _find_replaced_cfg(job: PortJob, source: SourceFile, attribute: Node) -> Cfg
     if not pieces:
         return None
     return parse_cfg(_assemble_copy(job, source, *attribute.byte_range, pieces))
+
+
+def _has_text_place(job: PortJob, source: SourceFile, node: Node) -> bool:
+    """Whether the profile says what a part of a node is, whether that is written yet or not."""
+    span = Span(*node.byte_range)
+    return any(span.encloses(place.span) for place in find_text_places(job, source))
 
 
 def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:
