@@ -277,7 +277,8 @@ def _evaluate_cfg(
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
             return (_Piece(attribute.start_byte, attribute.end_byte, as_it_is),)
-        if value is None and not cfg.features().isdisjoint(off):
+        is_profiles = _has_text_place(job, source, attribute)
+        if value is None and not is_profiles and not cfg.features().isdisjoint(off):
             text = node_text(attribute)
             return (_Piece(*attribute.byte_range, job.rename(drop_features(text, off))),)
         if value is None:
@@ -312,6 +313,12 @@ def _find_replaced_cfg(job: PortJob, source: SourceFile, attribute: Node) -> Cfg
     if not pieces:
         return None
     return parse_cfg(_assemble_copy(job, source, *attribute.byte_range, pieces))
+
+
+def _has_text_place(job: PortJob, source: SourceFile, node: Node) -> bool:
+    """Whether the profile says what a part of a node is, whether that is written yet or not."""
+    span = Span(*node.byte_range)
+    return any(span.encloses(place.span) for place in find_text_places(job, source))
 
 
 def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:
