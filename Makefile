@@ -116,6 +116,7 @@ lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .
 	@$(STEP) format $(BIN)/ruff format --check .
 	@$(STEP) mypy $(BIN)/mypy
+	@$(STEP) vulture $(BIN)/vulture
 
 reports: $(INSTALLED)
 	@for version in $(REPORTED); do \
