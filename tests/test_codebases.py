@@ -390,7 +390,7 @@ def test_portkit_s_own_code_knows_no_codebase() -> None:
             for call in ast.walk(ast.parse(text))
             if isinstance(call, ast.Call)
             and getattr(call.func, "attr", getattr(call.func, "id", ""))
-            in ("make_command", "Option", "Argument")
+            in ("make_command", "option", "Option", "Argument")
             for constant in ast.walk(call)
             if isinstance(constant, ast.Constant)
         }

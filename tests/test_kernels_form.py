@@ -79,10 +79,10 @@ def test_a_scan_translates_nothing_unless_asked(
     add_file(candle, "portkit.toml", SHARED)
     commit(candle)
     with monkeypatch.context() as patch:
-        patch.setattr("portkit.hipify.shared_sources.translate", translate)
+        patch.setattr("portkit.hipify.translated_sources.translate", translate)
         assert invoke("scan", candle).code == 0
     assert invoke("apply", candle).code == 0
-    monkeypatch.setattr("portkit.hipify.shared_sources.translate", translate)
+    monkeypatch.setattr("portkit.hipify.translated_sources.translate", translate)
     assert invoke("scan", candle).code == 0
     assert "a kernel is translated" in invoke("scan", candle, "--kernels").err
 
