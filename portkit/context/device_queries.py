@@ -106,27 +106,15 @@ def find_deciding_node(site: Site) -> Node:
 
 
 class ConditionDecision(Value, frozen=True):
-    """What is decided about a condition.
+    """What is decided about a condition."""
 
-    Attributes:
-        by: the first decision that applies; none where none does.
-        entry: what findings name it by; empty where there is none.
-        shadowed: the same of those that apply as well, and come after it.
-    """
-
-    by: Condition | None
-    entry: str
-    shadowed: tuple[str, ...]
+    by: Condition | None  # the first decision that applies; none where none does
+    entry: str  # what findings name it by; empty where there is none
+    shadowed: tuple[str, ...]  # the same of those that apply as well, and come after it
 
 
 def find_decision(site: Site, holder: Node, *, of_peer: bool = False) -> ConditionDecision:
-    """Return what ``portkit.toml`` and the profile decide about a condition.
-
-    Args:
-        site: a place in it.
-        holder: what is decided. Both sides of it count: the condition, and what follows from it.
-        of_peer: whether the condition is on a peer.
-    """
+    """Return what ``portkit.toml`` and the profile decide about a condition."""
     path, codebase = site.source.path, site.job.codebase
 
     def find() -> ConditionDecision:

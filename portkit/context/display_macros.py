@@ -24,10 +24,6 @@ def is_display_call(site: Site, name: str) -> bool:
     """Whether a macro or a function tells people what it is given, and does nothing else with it.
 
     To the standard output of a build script cargo listens (the Cargo book, "Build Scripts").
-
-    Args:
-        site: a place in the file.
-        name: of the macro or the function.
     """
     use = find_use(name)
     if use is MacroUse.PRINT:
@@ -36,12 +32,7 @@ def is_display_call(site: Site, name: str) -> bool:
 
 
 def is_argument_only_displayed(site: Site, name: str) -> bool:
-    """Whether a function of this file does nothing with an argument but tell people of it.
-
-    Args:
-        site: the argument.
-        name: of the function.
-    """
+    """Whether a function of this file does nothing with an argument but tell people of it."""
     holder = site.outer
     if holder is None or holder.kind != "arguments" or holder.outer is None:
         return False
@@ -62,9 +53,6 @@ def find_display_callee(site: Site) -> str:
     """Return the name of the macro or the function that a string is given to, or an empty string.
 
     What embeds a file is told through the macros that make the path of it.
-
-    Args:
-        site: the string.
     """
     outer = site.outer
     while outer is not None and outer.outer is not None and outer.kind in _GIVEN:

@@ -26,26 +26,15 @@ _ENDS: Final = frozenset({",", ";"})
 
 
 class MacroArm(Value, frozen=True):
-    """Tokens of a call that are an arm for the source vendor, or look like one.
+    """Tokens of a call that are an arm for the source vendor, or look like one."""
 
-    Attributes:
-        span: the tokens.
-        separator: the token before a further arm.
-        pattern: the tokens before the arrow; empty if there is none.
-    """
-
-    span: Span
-    separator: str
-    pattern: str = ""
+    span: Span  # the tokens
+    separator: str  # the token before a further arm
+    pattern: str = ""  # the tokens before the arrow; empty if there is none
 
 
 def find_arms(site: Site, call: Node) -> tuple[tuple[MacroArm, int], ...]:
-    """Return the arms for the source vendor in a call, and `count_copies` of each.
-
-    Args:
-        site: any site of the file.
-        call: the call of a macro.
-    """
+    """Return the arms for the source vendor in a call, and `count_copies` of each."""
     return site.memoize(
         "macro arms", call.start_byte, make=lambda: tuple(_look_for_arms(site, call))
     )
@@ -55,12 +44,6 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
     """Return how often each `match` of a call has the copy of an arm if portkit adds it once.
 
     0 if that is not certain, or if anything else of a `match` differs.
-
-    Args:
-        site: any site of the file.
-        call: the call of a macro.
-        arm: one of its arms.
-        copy: the text that is added behind the arm.
     """
     text, at = site.source.text(call.start_byte, arm.span.end), call.end_byte
     longer = parse_call(f"{text} {arm.separator} {copy}{site.source.text(arm.span.end, at)}")

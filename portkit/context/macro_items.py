@@ -42,12 +42,7 @@ _DEEPEST: Final = 4
 
 
 def find_definitions(job: PortJob, name: str) -> tuple[Node, ...]:
-    """Return each `macro_rules!` of the tree that defines a macro.
-
-    Args:
-        job: the job.
-        name: the macro, without its path.
-    """
+    """Return each `macro_rules!` of the tree that defines a macro."""
 
     def parse() -> tuple[Node, ...]:
         places = _places(job).get(name, ())
@@ -58,12 +53,7 @@ def find_definitions(job: PortJob, name: str) -> tuple[Node, ...]:
 
 
 def read_definitions(source: SourceFile, name: str) -> Iterator[Node]:
-    """Yield each `macro_rules!` of a file that defines a macro.
-
-    Args:
-        source: a file in Rust.
-        name: the macro, without its path.
-    """
+    """Yield each `macro_rules!` of a file that defines a macro."""
     if b"macro_rules!" not in source.data:
         return
     for match in _DEFINED.finditer(source.data):
@@ -72,22 +62,12 @@ def read_definitions(source: SourceFile, name: str) -> Iterator[Node]:
 
 
 def is_defined(job: PortJob, name: str) -> bool:
-    """Tell whether the tree defines a macro before the port.
-
-    Args:
-        job: the job.
-        name: the macro, without its path.
-    """
+    """Tell whether the tree defines a macro before the port."""
     return name in _places(job)
 
 
 def find_calls(job: PortJob, name: str) -> Iterator[tuple[SourceFile, Node]]:
-    """Yield each call of a macro in the tree, with its file.
-
-    Args:
-        job: the job.
-        name: the macro, without its path.
-    """
+    """Yield each call of a macro in the tree, with its file."""
     called = re.compile(rb"\b%s\s*!\s*[(\[{]" % re.escape(name.encode()))
     for source in _rust(job):
         places = [m.start() for m in called.finditer(source.data)] if b"!" in source.data else []
@@ -104,10 +84,6 @@ def explain_uncopied_call(job: PortJob, call: Node) -> str:
     """Return why a person must write the copy of a macro call, or an empty string.
 
     The copy is right if both calls define items, and no item of both has the same name.
-
-    Args:
-        job: the job.
-        call: the call, which the copy follows.
     """
     name, title = find_macro_name(call), job.vendor.title
     if find_use(name) is MacroUse.ITEMS:
@@ -142,12 +118,7 @@ def explain_uncopied_call(job: PortJob, call: Node) -> str:
 
 
 def find_copy(job: PortJob, definition: Node) -> Node | None:
-    """Return the definition that the copy of a call reaches.
-
-    Args:
-        job: the job.
-        definition: the definition that the call reaches.
-    """
+    """Return the definition that the copy of a call reaches."""
     name = field_text(definition, "name")
     renamed = job.rename(name)
     if renamed == name:
@@ -159,12 +130,7 @@ def find_copy(job: PortJob, definition: Node) -> Node | None:
 
 
 def is_definition_needed(job: PortJob, definition: Node) -> bool:
-    """Tell whether a copy of a macro's definition is called after the port.
-
-    Args:
-        job: the job.
-        definition: the definition, of a macro that is named after the source vendor.
-    """
+    """Tell whether a copy of a macro's definition is called after the port."""
     name = field_text(definition, "name")
 
     def look() -> bool:
@@ -179,12 +145,7 @@ def is_definition_needed(job: PortJob, definition: Node) -> bool:
 
 
 def is_body_code(job: PortJob, name: str) -> bool:
-    """Tell whether each body of a macro is code that is ported in its own place.
-
-    Args:
-        job: the job.
-        name: the macro.
-    """
+    """Tell whether each body of a macro is code that is ported in its own place."""
     definitions = find_definitions(job, name)
     return bool(definitions) and all(map(_has_code, definitions))
 

@@ -25,24 +25,13 @@ class MissingArmBehavior(StrEnum):
 
 
 class MatchGap(Value, frozen=True):
-    """Values that a ``match`` does not take after the port.
+    """Values that a ``match`` does not take after the port."""
 
-    Attributes:
-        path: the file.
-        span: the ``match``.
-        at: where the missing arms are set.
-        symbol: the items around the ``match``.
-        enums: the enums that gain a variant, by their names.
-        arms: the missing arms.
-        errors: the same arms, each of which answers with an error.
-        answer: what they do; an error if one of them answers with an error.
-    """
-
-    path: str
-    span: Span
-    at: int
-    symbol: str
-    enums: tuple[str, ...]
-    arms: str
-    errors: str
-    answer: MissingArmBehavior
+    path: str  # the file
+    span: Span  # the ``match``
+    at: int  # where the missing arms are set
+    symbol: str  # the items around the ``match``
+    enums: tuple[str, ...]  # the enums that gain a variant, by their names
+    arms: str  # the missing arms
+    errors: str  # the same arms, each of which answers with an error
+    answer: MissingArmBehavior  # what they do; an error if one of them answers with an error

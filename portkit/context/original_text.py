@@ -29,25 +29,16 @@ number, each link of which is a construct that holds the rest."""
 
 
 class JoinedQuery(Value, frozen=True):
-    """A question that joined another.
+    """A question that joined another."""
 
-    Attributes:
-        span: with the operator before it.
-        brackets: what opens and closes around both, where something does.
-    """
-
-    span: Span
-    brackets: tuple[Span, ...]
+    span: Span  # with the operator before it
+    brackets: tuple[Span, ...]  # what opens and closes around both, where something does
 
 
 def find_original_texts(site: Site, holder: Node) -> tuple[str, ...]:
     """Return what a construct may have said before the written vendor's questions joined it.
 
     The brackets around a question and its copy may have come with the copy, or not.
-
-    Args:
-        site: a place in it.
-        holder: the construct.
     """
     job = site.job
     if job.vendor.name not in node_text(holder):
@@ -110,12 +101,7 @@ def _joined(job: PortJob, node: Node) -> Node | None:
 
 
 def translate_peer_query(job: PortJob, asked: str) -> str:
-    """Return a question about a peer as one about the written vendor; nothing for another question.
-
-    Args:
-        job: the run.
-        asked: such as ``device.is_metal()``, of which ``device.is_rocm()`` is made.
-    """
+    """Return a question about a peer as one about the written vendor, or an empty string."""
     for peer in job.vendor.peers:
         before, name, after = asked.rpartition(f"is_{peer}")
         if name:

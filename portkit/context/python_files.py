@@ -22,9 +22,6 @@ def find_framework(site: Site) -> str:
     """Return the framework whose devices the Python of a file is about, or an empty string.
 
     It is imported there, and has the written vendor's devices under the source's names.
-
-    Args:
-        site: a place of the file.
     """
     if not site.is_python or belongs_to_rust_module(site):
         return ""

@@ -44,20 +44,12 @@ _SHOWN: Final = 3
 
 
 class BindingsApi(Value, frozen=True, dict=True):
-    """The public names of the bindings, read as they are asked for.
+    """The public names of the bindings, read as they are asked for."""
 
-    Attributes:
-        home: the folder of their sources.
-    """
-
-    home: Path
+    home: Path  # the folder of their sources
 
     def lacks(self, path: tuple[str, ...]) -> int | None:
-        """Return which part of a path is not there, none where nothing says that one is not.
-
-        Args:
-            path: modules and a name, from the root of the bindings on.
-        """
+        """Return which part of a path is not there, none where nothing says that one is not."""
         module: tuple[str, ...] = ()
         for number, name in enumerate(path):
             if not _says(self._public(module), name):
@@ -126,15 +118,10 @@ def _is_word(character: str) -> bool:
 
 
 class MissingName(Value, frozen=True):
-    """What the bindings do not have.
+    """What the bindings do not have."""
 
-    Attributes:
-        name: as a copy says it.
-        reason: why a copy cannot have it.
-    """
-
-    name: str
-    reason: str
+    name: str  # as a copy says it
+    reason: str  # why a copy cannot have it
 
 
 def explain_missing_name(site: Site, finding: Finding) -> str:
@@ -154,13 +141,7 @@ def explain_missing_name(site: Site, finding: Finding) -> str:
 
 
 def explain_missing_in_file(job: PortJob, source: SourceFile, written: Callable[[], str]) -> str:
-    """Return what the copy of a file asks the bindings for in vain, or an empty string.
-
-    Args:
-        job: the job.
-        source: the file.
-        written: gives its copy, in which a template may have something else.
-    """
+    """Return what the copy of a file asks the bindings for in vain, or an empty string."""
     if not _concerns(job, source):
         return ""
     text = _text(source)

@@ -51,24 +51,14 @@ _LINK_NAME: Final = re.compile(r'\blink_name\s*=\s*"([^"]*)"')
 
 
 class ForeignBlock(Value, frozen=True):
-    """A block that declares functions of C.
+    """A block that declares functions of C."""
 
-    Attributes:
-        symbols: the names by which they are linked.
-        library: the library that is linked, or nothing.
-    """
-
-    symbols: tuple[str, ...]
-    library: str
+    symbols: tuple[str, ...]  # the names by which they are linked
+    library: str  # the library that is linked, or nothing
 
 
 def add_c_names(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
-    """Return a vendor whose name table has HIP's names of the functions that a tree declares.
-
-    Args:
-        vendor: the vendor.
-        workspace: the tree.
-    """
+    """Return a vendor whose name table has HIP's names of the functions that a tree declares."""
     found = find_hip_names(workspace)
     if not found:
         return vendor
@@ -80,9 +70,6 @@ def find_hip_names(workspace: Workspace) -> Mapping[str, str]:
     """Return HIP's names of the functions of CUDA's API that a tree declares.
 
     Two functions with one counterpart have none here: a block declares a name once.
-
-    Args:
-        workspace: the tree.
     """
     symbols = {
         symbol
@@ -99,11 +86,7 @@ def find_hip_names(workspace: Workspace) -> Mapping[str, str]:
 
 
 def find_foreign_blocks(source: SourceFile) -> Iterator[ForeignBlock]:
-    """Yield the blocks of a file that declare functions of C.
-
-    Args:
-        source: the file.
-    """
+    """Yield the blocks of a file that declare functions of C."""
     places = [match.start() for match in _BLOCK.finditer(source.data)]
     if not places:
         return
@@ -122,12 +105,7 @@ def find_foreign_blocks(source: SourceFile) -> Iterator[ForeignBlock]:
 
 
 def explain_missing_c_function(job: PortJob, text: str) -> str:
-    """Return why a copy would declare what no library for ROCm has, or an empty string.
-
-    Args:
-        job: the job.
-        text: Rust source of CUDA's side.
-    """
+    """Return why a copy would declare what no library for ROCm has, or an empty string."""
     title = job.vendor.title
     for block in find_foreign_blocks(SourceFile("text.rs", text.encode())):
         for symbol in block.symbols:
@@ -146,11 +124,7 @@ def explain_missing_c_function(job: PortJob, text: str) -> str:
 
 
 def explain_no_counterpart(site: Site) -> str:
-    """Return why a function has no counterpart in its own block, or an empty string.
-
-    Args:
-        site: any site.
-    """
+    """Return why a function has no counterpart in its own block, or an empty string."""
     block = site.outer.outer if site.outer is not None else None
     if block is None or block.kind != "foreign_mod_item" or site.kind != "function_signature_item":
         return ""
@@ -168,12 +142,7 @@ def explain_no_counterpart(site: Site) -> str:
 
 
 def explain_c_review(job: PortJob, text: str) -> str:
-    """Return what a person checks of the functions that the copy of a text declares, or nothing.
-
-    Args:
-        job: the job.
-        text: Rust source of CUDA's side.
-    """
+    """Return what a person checks of the functions that the copy of a text declares, or nothing."""
     symbols = [
         s for b in find_foreign_blocks(SourceFile("text.rs", text.encode())) for s in b.symbols
     ]
@@ -189,11 +158,7 @@ def explain_c_review(job: PortJob, text: str) -> str:
 
 
 def find_c_names(job: PortJob) -> Mapping[str, str]:
-    """Return `find_hip_names` of a job's tree.
-
-    Args:
-        job: the job.
-    """
+    """Return `find_hip_names` of a job's tree."""
     return job.memoize("foreign", make=lambda: find_hip_names(job.workspace))
 
 

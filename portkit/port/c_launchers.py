@@ -42,34 +42,19 @@ mod built {
 
 
 class CrateLaunchers(Value, frozen=True):
-    """The launchers of a crate.
+    """The launchers of a crate."""
 
-    Attributes:
-        folder: where the CUDA sources lie, below the crate.
-        units: those that are compiled, without folder and suffix.
-        file: the Rust file that declares them.
-        macro: the path of the macro by which the copy declares them.
-        alone: whether the crate takes no bindings for CUDA, so that the counterpart takes HIP's.
-        variables: how the names of the counterpart's environment variables begin.
-        cpp: whether the build script links C++'s library.
-    """
-
-    folder: str
-    units: tuple[str, ...]
-    file: str
-    macro: str
-    alone: bool
-    variables: str
-    cpp: bool
+    folder: str  # where the CUDA sources lie, below the crate
+    units: tuple[str, ...]  # those that are compiled, without folder and suffix
+    file: str  # the Rust file that declares them
+    macro: str  # the path of the macro by which the copy declares them
+    alone: bool  # whether the crate takes no bindings for CUDA, so that the counterpart takes HIP's
+    variables: str  # how the names of the counterpart's environment variables begin
+    cpp: bool  # whether the build script links C++'s library
 
 
 def find_launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | None:
-    """Return the launchers of a crate, or why they are for a person; None where it has none.
-
-    Args:
-        job: the job.
-        whole: the crate.
-    """
+    """Return the launchers of a crate, or why they are for a person; None where it has none."""
     return job.memoize("launchers", whole.directory, make=lambda: _launchers(job, whole))
 
 
@@ -117,13 +102,7 @@ def _launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | Non
 
 
 def declare_with_macro(job: PortJob, source: SourceFile, copy: str) -> str:
-    """Return the copy of a Rust file with what it declares of a static library by the macro.
-
-    Args:
-        job: the job.
-        source: the file.
-        copy: its copy under the name table.
-    """
+    """Return the copy of a Rust file with what it declares of a static library by the macro."""
     whole = job.codebase.find_cuda_only_crate(source.path)
     found = find_launchers(job, whole) if whole is not None else None
     if not isinstance(found, CrateLaunchers) or found.file != source.path:

@@ -56,11 +56,7 @@ _NAMED: Final = frozenset({"const_item", "static_item"})
 
 
 def explain_value_review(site: Site) -> str:
-    """Return why a person reviews the values of a copy, or an empty string.
-
-    Args:
-        site: what is copied.
-    """
+    """Return why a person reviews the values of a copy, or an empty string."""
     return ". ".join(filter(None, (kind(site) for kind in _OF_A_SITE)))
 
 

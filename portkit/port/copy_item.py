@@ -70,20 +70,9 @@ class _Piece(Value, frozen=True):
 
 
 def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
-    """Return the copy of a place, its attributes included.
-
-    Args:
-        site: the place.
-        instead: what stands in the copy for some of its bytes.
-    """
+    """Return the copy of a place, its attributes included."""
     return copy_range(
-        site.job,
-        site.source,
-        site.start,
-        site.node.end_byte,
-        site.node,
-        site.scope.symbol,
-        instead,
+        site.job, site.source, site.start, site.node.end_byte, site.node, site.scope.symbol, instead
     )
 
 
@@ -112,17 +101,7 @@ def copy_range(
     symbol: str,
     instead: Iterable[tuple[Span, str]] = (),
 ) -> str:
-    """Return the copy of the bytes ``[start, end)``, which hold ``node``.
-
-    Args:
-        job: the job.
-        source: the file.
-        start: the first byte, attributes of the node included.
-        end: the byte after the last one.
-        node: the node to copy.
-        symbol: the symbol of the items around the node.
-        instead: what stands in the copy for some of the bytes.
-    """
+    """Return the copy of the bytes ``[start, end)``, which hold ``node``."""
     hits = find_patch_matches(job, source, start, end)
     pieces = sorted(_find_pieces(job, source, node, symbol), key=lambda p: (p.start, p.end, p.text))
     if pieces and (pieces[0].start, pieces[0].end) == node.byte_range and node.type in ITEMS:
@@ -375,15 +354,10 @@ def _add_cuda_arm(
 
 
 class _Match(Value, frozen=True):
-    """What the arms of a ``match`` say together.
+    """What the arms of a ``match`` say together."""
 
-    Attributes:
-        answers: how the or-patterns with a peer answer.
-        turns_vendor_away: whether one is on the written vendor alone, and stays one.
-    """
-
-    answers: frozenset[str]
-    turns_vendor_away: bool
+    answers: frozenset[str]  # how the or-patterns with a peer answer
+    turns_vendor_away: bool  # whether one is on the written vendor alone, and stays one
 
 
 _Beside = dict[int, _Match]

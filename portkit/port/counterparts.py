@@ -57,13 +57,7 @@ def read_item_name(node: Node) -> str:
 
 
 def find_counterpart(site: Site, text: str, name: str = "") -> Span | None:
-    """Return the span of what stands for the written vendor where a site stands for the source.
-
-    Args:
-        site: the site.
-        text: the copy that would be written.
-        name: the name of the copy, where the name table does not give it.
-    """
+    """Return the span of what stands for the written vendor where a site stands for the source."""
     own = read_item_name(site.node)
     wanted = name or site.job.vendor.names.word(own)
     # A sibling of the same name may be another vendor's.
@@ -100,15 +94,7 @@ def list_siblings_named(site: Site, name: str) -> Sequence[Sibling]:
 def find_sibling_named(
     site: Site, name: str, *, without: bool | None = None, gated: bool = False
 ) -> Span | None:
-    """Return the span of a sibling of this name that could not stand beside a copy.
-
-    Args:
-        site: the place.
-        name: the name.
-        without: whether to look for what stands in where the written vendor's feature is off, which
-            is a counterpart only of what stands in where the source's is; by default as the site.
-        gated: whether it must stand under the written vendor's feature.
-    """
+    """Return the span of a sibling of this name that could not stand beside a copy."""
     job = site.job
     if without is None:
         without = any(job.cfg_excludes_cuda(cfg) for _, cfg in site.conditions)
@@ -293,14 +279,10 @@ def _step(site: Site, copy: str) -> Span | None:
 
 
 class _BlockSteps(Value, frozen=True):
-    """The statements of a block.
+    """The statements of a block."""
 
-    Attributes:
-        by_text: where those of a text begin, in order.
-        by_hand: what the patterns ask for of those that are no copies of another.
-    """
-
-    by_text: Mapping[str, list[int]]
+    by_text: Mapping[str, list[int]]  # where those of a text begin, in order
+    # what the patterns ask for of those that are no copies of another
     by_hand: frozenset[tuple[str, ...]]
 
     @classmethod
@@ -344,10 +326,6 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
     """Return the span of a sibling that a person wrote as the counterpart, in words of their own.
 
     It has the key of the place under the name table, and is no copy of another sibling.
-
-    Args:
-        site: the place.
-        gated: whether the place stands under the source vendor's feature.
     """
     job = site.job
     key: Callable[[Node], str] = _key if gated else _callee
@@ -442,11 +420,6 @@ def _one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span |
 
     Where there is a counterpart for each, they are in the same order; otherwise a counterpart
     follows its place before the next one begins.
-
-    Args:
-        start: where the place begins.
-        twins: where each of the places begins, this one included, sorted.
-        matches: the spans of all counterparts, in order.
     """
     at = bisect_left(twins, start)
     if len(matches) >= len(twins):

@@ -33,17 +33,11 @@ _OF_THE_COMPILER: Final = frozenset({"hipLaunchKernelGGL"})
 
 
 class CrateCopy(Value, frozen=True, dict=True):
-    """The counterpart of a crate that is the source vendor's as a whole.
+    """The counterpart of a crate that is the source vendor's as a whole."""
 
-    Attributes:
-        job: the job.
-        whole: the crate.
-        profile: what is known of its kernels.
-    """
-
-    job: PortJob
-    whole: CudaOnlyCrate
-    profile: KernelProfile
+    job: PortJob  # the job
+    whole: CudaOnlyCrate  # the crate
+    profile: KernelProfile  # what is known of its kernels
 
     def files(self) -> Mapping[str, Callable[[], str]]:
         """Return the files by their path in the tree, and what makes the text of each."""

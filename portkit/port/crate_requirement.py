@@ -22,12 +22,6 @@ def write_requirement(job: PortJob, crate: str, directory: str, said: Mapping[st
     The counterpart of a crate that is CUDA's as a whole has that one's version and features, so
     what is asked of it is what was asked of the other. The crates that the port makes have the
     version of the tree.
-
-    Args:
-        job: the job.
-        crate: the crate that takes the place.
-        directory: where the manifest lies, relative to the workspace root.
-        said: what the manifest says of the crate whose place is taken.
     """
     up = "" if directory in ("", ".") else "../" * (directory.count("/") + 1)
     if crate == job.vendor.facade.name:

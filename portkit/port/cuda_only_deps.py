@@ -33,14 +33,10 @@ _USE: Final = re.compile(r"\b(pub\b(?:\([^)]*\))?\s+)?use\s+([^;{}]*(?:\{[^;]*\}
 
 
 class CudaOnlyReason(Value, frozen=True):
-    """Why something exists for the source vendor alone.
+    """Why something exists for the source vendor alone."""
 
-    Attributes:
-        reason: half a sentence.
-        settled: whether nothing of it can be ported; otherwise a person can give it a counterpart.
-    """
-
-    reason: str
+    reason: str  # half a sentence
+    # whether nothing of it can be ported; otherwise a person can give it a counterpart
     settled: bool
 
 

@@ -16,11 +16,6 @@ def explain_cuda_only_feature(job: PortJob, crate: Crate, feature: str) -> str:
 
     ``fast = ["cuda", "dep:swift-norm"]`` does, and so does a feature of another
     crate of the tree that turns on CUDA and that one.
-
-    Args:
-        job: the job.
-        crate: the crate that has the feature.
-        feature: its name.
     """
     return _of_feature(job, crate, feature, frozenset())
 

@@ -53,10 +53,6 @@ def explain_cuda_tool(job: PortJob, copy: str) -> str:
     """Return why a copy would do what is the source vendor's alone, or an empty string.
 
     It runs its programs, or reads as text the file that is bytes for the written vendor.
-
-    Args:
-        job: the job.
-        copy: Rust source under the name table, with the profile's templates.
     """
     by_hand = f"write {job.vendor.title}'s by hand, or as a template of the profile"
     programs = find_cuda_programs(job, copy)
@@ -75,12 +71,7 @@ def explain_cuda_tool(job: PortJob, copy: str) -> str:
 
 
 def runs_nvcc_through_cc(text: str, source: str) -> bool:
-    """Whether Rust source has the crate ``cc`` run the compiler of the source vendor.
-
-    Args:
-        text: the source.
-        source: what the vendor is called there, which is the written one's name in a copy.
-    """
+    """Whether Rust source has the crate ``cc`` run the compiler of the source vendor."""
     return re.search(_CC % source, strip_comments_and_strings(text)) is not None
 
 

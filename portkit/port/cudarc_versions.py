@@ -24,10 +24,6 @@ def adapt_to_cudarc(vendor: VendorProfile, workspace: Workspace) -> VendorProfil
     `CudaDevice`, the name is cudarc's; in one that defines its own, it is where a path begins at
     cudarc. One that asks for no other gets the module of the bindings that has the whole of that
     shape. What the profile says of a name counts more.
-
-    Args:
-        vendor: the vendor, with the names of the profile.
-        workspace: the tree.
     """
     asked = [parse_version(version) for version in _versions(workspace, vendor.bindings)]
     older = {

@@ -97,13 +97,7 @@ def _find_types(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def rename_function(function: str, name: str, beginning: str = "") -> str:
-    """Return a function of Rust under another name.
-
-    Args:
-        function: the function, its attributes included.
-        name: its name afterwards.
-        beginning: what its body begins with.
-    """
+    """Return a function of Rust under another name."""
     data = function.encode()
     nodes = SourceFile("copy.rs", data).tree.root_node.children
     node = next((n for n in nodes if n.type in ("function_item", "function_signature_item")), None)
@@ -238,10 +232,6 @@ def find_cuda_only_import(site: Site, text: str) -> str:
     The path of that import is renamed and the name is not, so that no copy of it stands beside it,
     unless it is one of a pair. What another import brings in for the written vendor under the same
     name is none.
-
-    Args:
-        site: the site, whose module is looked at, and the blocks around it.
-        text: the text.
     """
     words, scope = _words(text), site
     while True:

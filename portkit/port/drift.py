@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_drift(job: PortJob, code: str, path: str, make: Callable[[], str]) -> Iterator[Finding]:
-    """Yield what a file that was written before lacks, and what differs in it.
-
-    Args:
-        job: the job.
-        code: the code of the findings.
-        path: the file.
-        make: makes the text that would be written now.
-    """
+    """Yield what a file that was written before lacks, and what differs in it."""
     from portkit.port import item_diff
 
     source = job.workspace.sources.get(path)
@@ -115,12 +108,7 @@ def list_outdated_files(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def explain_regeneration(outdated: Sequence[str], tree: str) -> str:
-    """Return what to do about files that are not what would be written now, as half a sentence.
-
-    Args:
-        outdated: the files, at least one.
-        tree: what names the tree behind a command, and how it is looked at, with a space before.
-    """
+    """Return what to do about files that are not what would be written now, as half a sentence."""
     first, *more = outdated
     others = f" and {len(more)} other file{'s' * (len(more) > 1)}" if more else ""
     return (

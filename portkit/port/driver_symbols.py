@@ -19,12 +19,7 @@ _ASKED: Final = re.compile(r"\bsys\s*::\s*(?:\w+\s*::\s*)*((?:cu|CU)[A-Z_]\w*)")
 
 
 def find_missing_symbol(site: Site, text: str) -> str:
-    """Return a name of the driver's in a text that the bindings have no counterpart of, if any.
-
-    Args:
-        site: where it stands.
-        text: Rust source.
-    """
+    """Return a name of the driver's in a text that the bindings have no counterpart of, if any."""
     if "sys" not in text or not site.source.path.endswith(".rs"):
         return ""
     job = site.job

@@ -123,13 +123,7 @@ _OF_THE_SITE = (
 
 
 def make_finding(site: Site, code: str, intent: wants.Intent) -> Finding:
-    """Return the finding of a rule about a site: what it wants, and how that is written.
-
-    Args:
-        site: the site.
-        code: the rule's code.
-        intent: what the rule wants there.
-    """
+    """Return the finding of a rule about a site: what it wants, and how that is written."""
     finding = _WRITERS[type(intent)](site, code, intent)
     if _is_written_text(site, finding):
         return replace(finding, applicability=Applicability.SAFE)
@@ -276,9 +270,7 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
         return replace(finding, instead=error_arms.add_error_arm(site, pattern))
     gone = error_arms.remove_error_arm(site, error)
     return replace(
-        finding,
-        edits=(*finding.edits, gone),
-        claims=(*finding.claims, Span(gone.start, gone.end)),
+        finding, edits=(*finding.edits, gone), claims=(*finding.claims, Span(gone.start, gone.end))
     )
 
 
@@ -520,17 +512,11 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
 
 
 class _Chain(Value, frozen=True):
-    """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of.
+    """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of."""
 
-    Attributes:
-        text: as tokens without space, see `normal`.
-        words: those of the text, so that few copies are looked for in all of it.
-        starts: where the rest from a link on begins, by the link.
-    """
-
-    text: str
-    words: frozenset[str]
-    starts: Mapping[int, int]
+    text: str  # as tokens without space, see `normal`
+    words: frozenset[str]  # those of the text, so that few copies are looked for in all of it
+    starts: Mapping[int, int]  # where the rest from a link on begins, by the link
 
 
 def _stands_behind(site: Site, holder: Node, copy: str) -> bool:

@@ -89,12 +89,7 @@ def remove_error_arm(site: Site, arm: Node) -> Edit:
 
 
 def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
-    """Return the edit that writes such an arm, with a mark for the reason; none if none is needed.
-
-    Args:
-        site: the arm whose counterpart may be left out.
-        pattern: what the counterpart would ask for; one with a guard leaves the rest to others.
-    """
+    """Return the edit that writes such an arm, with a mark for the reason; none if not needed."""
     match = _of_match(site)
     if " if " in pattern or match.takes_all:
         return ()
@@ -107,11 +102,7 @@ def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
 
 
 def write_error_value(macro: str) -> str:
-    """Return the value of an arm that answers with an error, with a mark for the reason.
-
-    Args:
-        macro: ``panic`` or a macro that returns an error.
-    """
+    """Return the value of an arm that answers with an error, with a mark for the reason."""
     return f'{macro}!("{_BEGIN}{_REASON}")'
 
 

@@ -19,23 +19,14 @@ _FILE: Final = re.compile(r"src/(\w+)(?:/mod)?\.rs")
 
 
 class _DeclaredEnum(Value, frozen=True):
-    """An enum with the variant.
+    """An enum with the variant."""
 
-    Attributes:
-        name: its name.
-        path: the path from the crate's root; empty if it is not certain.
-    """
-
-    name: str
-    path: str
+    name: str  # its name
+    path: str  # the path from the crate's root; empty if it is not certain
 
 
 def find_error_path(site: Site) -> str:
-    """Return the path of the error's enum at a function; empty if it is not certain.
-
-    Args:
-        site: a function that returns a ``Result``.
-    """
+    """Return the path of the error's enum at a function; empty if it is not certain."""
     crate, result = site.crate, site.node.child_by_field_name("return_type")
     if crate is None or result is None:
         return ""

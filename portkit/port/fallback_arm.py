@@ -31,9 +31,6 @@ def move_to_fallback_arm(site: Site) -> Edit | None:
     It joins the arm's pattern. Where the site stands under a condition, or the vendor's variant
     does, it gets an arm of its own that does the same: a value that an arm before has taken would
     be one that cannot be reached.
-
-    Args:
-        site: an arm on a value of the source vendor.
     """
     job = site.job
     wanted = patterns.pattern_key(node_text(site.node.child_by_field_name("pattern")))

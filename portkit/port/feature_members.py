@@ -25,11 +25,6 @@ def convert_member(site: Site, name: str, member: str) -> str:
     """Return what a member of a feature becomes, or an empty string to leave it out.
 
     A member that Cargo would not find after the port is left out.
-
-    Args:
-        site: the feature.
-        name: what it is called.
-        member: what it asks for.
     """
     job = site.job
     crate, _, feature = member.removeprefix("dep:").partition("/")
@@ -55,13 +50,7 @@ def convert_member(site: Site, name: str, member: str) -> str:
 
 
 def is_member_dropped(site: Site, name: str, member: str) -> bool:
-    """Whether a member that names the source vendor is left out, and nothing else says why.
-
-    Args:
-        site: the feature.
-        name: what it is called.
-        member: what it asks for.
-    """
+    """Whether a member that names the source vendor is left out, and nothing else says why."""
     job, crate = site.job, _dependency(member)
     asked = parse_feature_member(member)
     of_source = asked in job.counterparts or job.mentions_cuda(member)
@@ -137,11 +126,6 @@ def is_external_cuda_feature(job: PortJob, crate: Crate | None, member: str) -> 
     """Whether a member turns CUDA on in a crate that does not come from the tree.
 
     That of ``float8`` is known: the bindings have its types by a feature of their own.
-
-    Args:
-        job: the job.
-        crate: the crate of the feature.
-        member: what the feature asks for, such as ``other/cuda``.
     """
     other, _, feature = member.partition("/")
     other = other.rstrip("?")

@@ -66,10 +66,7 @@ def _guarded(job: PortJob, source: SourceFile, guard: Guard) -> Iterator[Finding
             status=Status.PORTED if standing and not called else Status.TODO,
             message=guard.reason,
             entry=job.codebase.key(guard),
-            edits=(
-                *(() if standing else (Edit(at, at, "\n" + _indented(text, indent)),)),
-                *called,
-            ),
+            edits=(*(() if standing else (Edit(at, at, "\n" + _indented(text, indent)),)), *called),
         )
 
 

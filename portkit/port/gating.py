@@ -77,12 +77,7 @@ def _is_on_error(site: Site, text: str) -> bool:
 
 
 def mentions_only_error(job: PortJob, text: str) -> bool:
-    """Whether the one thing of the vendor's that an arm names is the error without the feature.
-
-    Args:
-        job: the job.
-        text: the arm, or its pattern.
-    """
+    """Whether the one thing of the vendor's that an arm names is the error without the feature."""
     error = job.codebase.error_without_feature
     in_pattern = error != "" and re.search(rf"\b{error}\b", text.partition("=>")[0]) is not None
     return in_pattern and not job.mentions_gated(text)

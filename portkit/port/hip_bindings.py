@@ -47,11 +47,6 @@ def list_binding_files(facade: Facade, maker: str = "") -> Mapping[str, Callable
     """Return the files of a copy, by their path in it, and what makes the text of each.
 
     The manifest is not among them: it is a template, ``bindings/Cargo.toml.j2``.
-
-    Args:
-        facade: the bindings.
-        maker: what makes libraries of launchers in the tree, as prose has it; by default the crate
-            that compiles kernels.
     """
     home = shipped(HOME)
     files = [home / "README.md", *sorted((home / "src").rglob("*.rs"))]

@@ -28,25 +28,15 @@ _INDENT: Final = "    "
 
 @dataclass(frozen=True)
 class HostComputation:
-    """An operation that the host computes, and some device by a kernel.
+    """An operation that the host computes, and some device by a kernel."""
 
-    Attributes:
-        node: the host's method.
-        asking: the method that shows that a device has a kernel: the source's, else a peer's.
-        wanted: the written vendor's.
-    """
-
-    node: Node
-    asking: str
-    wanted: str
+    node: Node  # the host's method
+    asking: str  # the method that shows that a device has a kernel: the source's, else a peer's
+    wanted: str  # the written vendor's
 
 
 def write_host_fallback(site: Site) -> str:
-    """Return such a method that copies to the host, computes there and copies back, or nothing.
-
-    Args:
-        site: the method of the source vendor, or of a peer where the source has none.
-    """
+    """Return such a method that copies to the host, computes there and copies back, or nothing."""
     job = site.job
     if site.scope.container != "trait impl" or site.scope.vendor:
         return ""
@@ -70,12 +60,7 @@ def write_host_fallback(site: Site) -> str:
 
 
 def find_host_computation(job: PortJob, members: Sequence[Node]) -> HostComputation | None:
-    """Return the operation that the host computes and a device has a kernel for, if it is one.
-
-    Args:
-        job: the job.
-        members: those of an implementation.
-    """
+    """Return the operation that the host computes and a device has a kernel for, if it is one."""
     host = job.codebase.host
     if host is None:
         return None
@@ -153,8 +138,5 @@ def _written(site: Site, host: Host, found: HostComputation, crate: str) -> str:
     if changed:
         lines += [f"{call};", f"*{changed} = device.{host.upload}(&host)?;", "Ok(())"]
     else:
-        lines += [
-            f"let (host, shape) = {call};",
-            f"Ok((device.{host.upload}(&host)?, shape))",
-        ]
+        lines += [f"let (host, shape) = {call};", f"Ok((device.{host.upload}(&host)?, shape))"]
     return "".join((head, " {", *(f"\n{_INDENT}{line}" for line in lines), "\n}"))

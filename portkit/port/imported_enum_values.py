@@ -25,13 +25,7 @@ _USE: Final = re.compile(r"\buse\s+(?:\w+\s*::\s*)+(\w*[a-z]\w*)\s*::\s*(CU[A-Z0
 
 
 def qualify_enum_values(job: PortJob, source: SourceFile, copy: str) -> str:
-    """Return the copy of a file with the values of enums named through their types.
-
-    Args:
-        job: the job.
-        source: the file.
-        copy: its copy under the name table.
-    """
+    """Return the copy of a file with the values of enums named through their types."""
     if b"::CU" not in source.data:
         return copy
     words = job.vendor.names.words

@@ -42,14 +42,7 @@ _SORTED = 4
 
 
 def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
-    """Return the edit that sets ``text`` after a place, as its next sibling.
-
-    Args:
-        site: the place.
-        text: what is set there.
-        name: the name of what is set there. Python's functions and variables have their sorted
-            place by it, where those around the place have.
-    """
+    """Return the edit that sets ``text`` after a place, as its next sibling."""
     end = site.node.end_byte
     if site.is_python:
         return _after_python(site, text, _before_name(site, name) if name else site.node)
@@ -90,17 +83,11 @@ def _is_like_block(site: Site) -> bool:
 
 
 class _Sorted(Value, frozen=True):
-    """Functions, or variables, sorted by name, that nothing else stands between.
+    """Functions, or variables, sorted by name, that nothing else stands between."""
 
-    Attributes:
-        nodes: each of them.
-        names: theirs.
-        said: by a word, which of them say it, in order.
-    """
-
-    nodes: Sequence[Node]
-    names: Sequence[str]
-    said: Mapping[str, Sequence[int]]
+    nodes: Sequence[Node]  # each of them
+    names: Sequence[str]  # theirs
+    said: Mapping[str, Sequence[int]]  # by a word, which of them say it, in order
 
 
 def _before_name(site: Site, name: str) -> Node:

@@ -29,27 +29,17 @@ _WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},
 
 
 class MissingItem(Value, frozen=True):
-    """An item that the file lacks.
+    """An item that the file lacks."""
 
-    Attributes:
-        symbol: the item.
-        edit: puts it back.
-    """
-
-    symbol: str
-    edit: Edit
+    symbol: str  # the item
+    edit: Edit  # puts it back
 
 
 class DifferingItem(Value, frozen=True):
-    """An item that says something else than what would be written.
+    """An item that says something else than what would be written."""
 
-    Attributes:
-        symbol: the item.
-        span: where it stands in the file.
-    """
-
-    symbol: str
-    span: Span
+    symbol: str  # the item
+    span: Span  # where it stands in the file
 
 
 class _Item(Value, frozen=True):
@@ -67,10 +57,6 @@ def compare_items(
     expected: str, standing: SourceFile
 ) -> tuple[tuple[MissingItem, ...], tuple[DifferingItem, ...]]:
     """Compare what would be written with the file that stands.
-
-    Args:
-        expected: the text that would be written now.
-        standing: the file on disk.
 
     Returns:
         What the file lacks, and what differs in it, both in the order of the file.

@@ -41,33 +41,20 @@ _NOT_FOUND = (
 
 
 class PatchMatch(Value, frozen=True):
-    """A place of the CUDA side for which the copy has something else.
+    """A place of the CUDA side for which the copy has something else."""
 
-    Attributes:
-        patch: what says so.
-        span: the place.
-        captured: what the patch has captured there.
-    """
-
-    patch: TokenPatch
-    span: Span
-    captured: Mapping[str, Span]
+    patch: TokenPatch  # what says so
+    span: Span  # the place
+    captured: Mapping[str, Span]  # what the patch has captured there
 
 
 class PatchedItem(Value, frozen=True):
-    """An item that a patch is about.
+    """An item that a patch is about."""
 
-    Attributes:
-        patch: the patch.
-        symbol: the item, or the name of the file.
-        span: the item, with its attributes.
-        hits: the places in it.
-    """
-
-    patch: TokenPatch
-    symbol: str
-    span: Span
-    hits: tuple[PatchMatch, ...]
+    patch: TokenPatch  # the patch
+    symbol: str  # the item, or the name of the file
+    span: Span  # the item, with its attributes
+    hits: tuple[PatchMatch, ...]  # the places in it
 
     @property
     def fits(self) -> bool:
@@ -224,13 +211,7 @@ def _status(job: PortJob, source: SourceFile) -> Status:
 def _items(
     job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...] = ()
 ) -> list[tuple[str, Span]]:
-    """Return the items of a file that patches are about, among others: once for all patches.
-
-    Args:
-        job: the job.
-        source: the file.
-        patches: more patches than the profile has for copies.
-    """
+    """Return the items of a file that patches are about, among others: once for all patches."""
     kinds: tuple[type[ItemOverride | TokenPatch], ...] = (ItemOverride, TokenPatch)
     every = (job.patches(k, source.path, idle=i) for k in kinds for i in (False, True))
     known = {patch.symbol for some in every for patch in some}
@@ -246,13 +227,7 @@ def _items(
 def find_items_of_patches(
     job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...]
 ) -> Iterator[PatchedItem]:
-    """Yield the items of a file that some patches are about, with the places in them.
-
-    Args:
-        job: the job.
-        source: the file, which need not be as it stands in the tree.
-        patches: all of them about this file.
-    """
+    """Yield the items of a file that some patches are about, with the places in them."""
     read: dict[Span, list[Token]] = {}
     for patch in patches:
         if patch.symbol == _FILE:

@@ -15,24 +15,14 @@ if TYPE_CHECKING:
 
 
 class Target(Value, frozen=True):
-    """A target that a manifest lists.
+    """A target that a manifest lists."""
 
-    Attributes:
-        name: its name.
-        features: the features without which Cargo does not build it.
-    """
-
-    name: str
-    features: tuple[str, ...]
+    name: str  # its name
+    features: tuple[str, ...]  # the features without which Cargo does not build it
 
 
 def find_target(job: PortJob, path: str) -> Target | None:
-    """Return the listed target that a file belongs to, or None.
-
-    Args:
-        job: the job.
-        path: the file.
-    """
+    """Return the listed target that a file belongs to, or None."""
     crate = job.workspace.crate_of(path)
     if crate is None:
         return None
@@ -54,10 +44,6 @@ def find_cuda_only_target(job: PortJob, path: str) -> Target | None:
     """Return the target of a file if it requires the source's feature and gets no counterpart.
 
     Cargo cannot require one of two features. So nothing of the written vendor's can be in the file.
-
-    Args:
-        job: the job.
-        path: the file.
     """
     target = find_target(job, path)
     if target is None or not any(feature in job.counterparts for feature in target.features):

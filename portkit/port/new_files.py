@@ -89,15 +89,11 @@ class AddedFiles(Value, frozen=True):
 
 
 class PortMark(Value, frozen=True):
-    """What every port of a tree has and no tree before one.
+    """What every port of a tree has and no tree before one."""
 
-    Attributes:
-        path: a file that the port adds, or one of upstream's.
-        line: how a line of it begins that the port adds, as a POSIX extended regular expression;
-            empty for a file that is the port's as a whole.
-    """
-
-    path: str
+    path: str  # a file that the port adds, or one of upstream's
+    # how a line of it begins that the port adds, as a POSIX extended regular expression;
+    # empty for a file that is the port's as a whole
     line: str = ""
 
 
@@ -295,12 +291,7 @@ def _find_kernel_crate(job: PortJob) -> _KernelCrate | None:
 
 
 def explain_adjacent_file(job: PortJob, path: str) -> str:
-    """Return why a file is left alone in a folder of CUDA sources, or an empty string.
-
-    Args:
-        job: the job.
-        path: the file, of CUDA C++ or a header.
-    """
+    """Return why a file is left alone in a folder of CUDA sources, or an empty string."""
     for site in job.codebase.hip_sources:
         if not (site.holds(path) and site.found(job.workspace.sources)):
             continue

@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_own_module(job: PortJob, path: str, name: Node) -> bool:
-    """Whether an identifier in a path is a module of the tree that gets no copy.
-
-    Args:
-        job: the job.
-        path: the file.
-        name: the identifier.
-    """
+    """Whether an identifier in a path is a module of the tree that gets no copy."""
     # Few codebases have such files, and to follow a path takes long.
     segments = _path_of(name) if job.codebase.plain else []
     file = _file(job, path, segments) if segments else None

@@ -75,15 +75,10 @@ class DefaultAnswer(Value, frozen=True):
 
 
 class BackendAnswer(Value, frozen=True):
-    """What one more backend is answered beside an arm on the source vendor's own variant.
+    """What one more backend is answered beside an arm on the source vendor's own variant."""
 
-    Attributes:
-        pattern: what the arm asks for, without names.
-        rest: what the ``match`` says.
-    """
-
-    pattern: str
-    rest: DefaultAnswer
+    pattern: str  # what the arm asks for, without names
+    rest: DefaultAnswer  # what the ``match`` says
 
 
 DefaultAnswers = dict[int, DefaultAnswer | None]
@@ -95,11 +90,6 @@ def find_backend_answer(job: PortJob, arm: Node, known: DefaultAnswers) -> Backe
 
     None where the ``match`` needs no arm for it: it has one for whatever comes, or one for a peer,
     which says how (PK303).
-
-    Args:
-        job: the job.
-        arm: the arm.
-        known: what is known of the file's ``match`` expressions; this one is added.
     """
     pattern, block = arm.child_by_field_name("pattern"), arm.parent
     members = patterns.split_or_pattern(pattern) if pattern is not None else []

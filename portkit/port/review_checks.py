@@ -47,13 +47,7 @@ _NAMED: Final = frozenset({"mod_item", "use_declaration"})
 
 
 def apply_review_checks(site: Site, finding: Finding, *, widens: bool) -> Finding:
-    """Return a finding with what keeps it from being written, or from being trusted.
-
-    Args:
-        site: the site.
-        finding: what would be written there, from the site's text.
-        widens: whether that is a condition that holds for the written vendor as well.
-    """
+    """Return a finding with what keeps it from being written, or from being trusted."""
     alone = cuda_only_deps.explain_cuda_only(site, site.code)
     if alone is None and widens:
         reason = _runs(site, site.code)
@@ -103,12 +97,7 @@ def has_linked_functions(text: str) -> bool:
 
 
 def explain_review(job: PortJob, text: str) -> str:
-    """Return why a person should look at the copy of a text, wherever it stands, or nothing.
-
-    Args:
-        job: the job.
-        text: Rust source of a file.
-    """
+    """Return why a person should look at the copy of a text, wherever it stands, or nothing."""
     return (
         reexported_bindings.explain_binding_review(job, text)
         or _headers(job, text)

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def split_shared_impl(site: Site) -> tuple[Edit, ...]:
-    """Return the edits that do it; none where what keeps its name is about the source vendor.
-
-    Args:
-        site: an implementation under the source vendor's feature.
-    """
+    """Return the edits that do it; none where what keeps its name is about the source vendor."""
     job, body = site.job, site.node.child_by_field_name("body")
     members = [
         (n, a) for n, a in (group_attributes(body) if body is not None else ()) if n.is_named

@@ -20,11 +20,6 @@ def find_feature_spelling(
 
     ``cuda = ["_cuda"]`` beside ``_cuda = ["dep:cudarc"]`` leaves a choice to what turns ``_cuda``
     on, such as how CUDA is linked. What is written has one feature for both.
-
-    Args:
-        vendor: the vendor.
-        codebase: the codebase; what its profile says of the feature counts more.
-        workspace: the tree.
     """
     name = vendor.source_feature
     crates = [crate.features for crate in workspace.crates]

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 def render_template(job: PortJob, name: str, **more: PlainValue) -> str:
     """Return the text of a template of the job's codebase, or of portkit's own.
 
-    Args:
-        job: the job.
-        name: the template.
-        more: values beside those that every template may name.
-
     Raises:
         ProfileError: the template is missing or malformed, names something unknown, or does more
             than it may.

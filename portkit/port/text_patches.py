@@ -23,19 +23,12 @@ IN_PLACE = "PK109"
 
 
 class TextPlace(Value, frozen=True):
-    """A place of a file that has, or will have, what the profile says.
+    """A place of a file that has, or will have, what the profile says."""
 
-    Attributes:
-        patch: what says so.
-        span: the place.
-        new: what stands there afterwards.
-        standing: whether it does already.
-    """
-
-    patch: TextPatch
-    span: Span
-    new: str
-    standing: bool
+    patch: TextPatch  # what says so
+    span: Span  # the place
+    new: str  # what stands there afterwards
+    standing: bool  # whether it does already
 
     @property
     def symbol(self) -> str:
@@ -74,11 +67,6 @@ def locate_text_patches(
     What one writes stands for none of them where another has yet to write there, and for the first
     of them afterwards. A place within a larger one is the larger one's: so a patch of many files
     has an exception by one whose text says more, which may write ``$all`` alone.
-
-    Args:
-        source: the file.
-        patches: those that it may hold a place of, in the order of the profile.
-        version: of the workspace.
     """
     places = [place for patch in patches for place in _texts(source, patch, version)]
     spans = [place.span for place in places]

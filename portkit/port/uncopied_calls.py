@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def explain_uncopied_call(site: Site, copy: str) -> str:
-    """Return why a person must write what a copy calls, or an empty string.
-
-    Args:
-        site: what is copied; the functions of its file are known, those of others are not.
-        copy: the copy.
-    """
+    """Return why a person must write what a copy calls, or an empty string."""
     left = site.memoize("uncopied", make=lambda: _uncopied(site))
     if tool := _tool(site, copy):
         return (

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
-    """Return the file of a module if it names the source vendor and gets no copy, or nothing.
-
-    Args:
-        job: the job.
-        path: the file that declares the module.
-        item: the declaration.
-    """
+    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
     file = find_uncopied_file(job, path, item)
     if not file:
         return ""

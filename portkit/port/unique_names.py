@@ -66,19 +66,12 @@ _RESERVED: Final = frozenset("hV")
 
 
 class _Argument(Value, frozen=True):
-    """One argument of an attribute.
+    """One argument of an attribute."""
 
-    Attributes:
-        key: its name.
-        start: where it begins.
-        end: where it ends, its comma aside.
-        value: what it is given, or nothing.
-    """
-
-    key: str
-    start: int
-    end: int
-    value: str
+    key: str  # its name
+    start: int  # where it begins
+    end: int  # where it ends, its comma aside
+    value: str  # what it is given, or nothing
 
 
 def explain_name_review(site: Site) -> str:

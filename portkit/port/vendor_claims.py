@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def mark_vendor_claims(job: PortJob, intent: CopySite, text: str) -> CopySite:
-    """Return what is wanted, for a person to look at where a text speaks of the maker.
-
-    Args:
-        job: the job.
-        intent: the copy that is wanted.
-        text: the copy, as it will be written or as it stands.
-    """
+    """Return what is wanted, for a person to look at where a text speaks of the maker."""
     maker = job.vendor.source_maker
     named = rf'"[^"]*(?<![\w./-]){re.escape(maker)}(?![\w./-])[^"]*"'
     if not re.search(named, text, re.IGNORECASE):

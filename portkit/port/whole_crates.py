@@ -43,11 +43,6 @@ def find_whole_crates(
     One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
     crate, and none of them by a feature of its own, or that compiles for CUDA in every build. What
     the profile keeps is none, nor is one whose kernels are translated beside themselves.
-
-    Args:
-        workspace: the tree.
-        vendor: the vendor that is written.
-        codebase: the codebase.
     """
     found: dict[str, CudaOnlyCrate] = {}
     pending = [crate for crate in workspace.crates if _may_be(workspace, vendor, codebase, crate)]
@@ -74,12 +69,6 @@ def is_cuda_always_compiled(
 
     Its build script needs a crate that runs that compiler, or has ``cc`` run it, and nothing in the
     script asks what is built. What a patch of the profile changes there is somebody's decision.
-
-    Args:
-        workspace: the tree.
-        vendor: the vendor that is written.
-        codebase: the codebase.
-        crate: the crate.
     """
     from portkit.port import cuda_tools
 
@@ -105,10 +94,6 @@ def add_counterparts(
     """Return a codebase that knows such crates, and takes the counterparts where it takes them.
 
     What its profile says of a dependency counts more.
-
-    Args:
-        codebase: the codebase.
-        whole: the crates.
     """
     taken = {each.name: COUNTERPART for each in whole if not each.unported}
     return replace(codebase, whole=whole, dependencies={**taken, **codebase.dependencies})
@@ -118,9 +103,6 @@ def list_rust_copies(job: PortJob) -> Mapping[str, str]:
     """Return the Rust files of such crates, with the path of the copy of each.
 
     Their build scripts are not among them, where they compile CUDA, nor is what is kept.
-
-    Args:
-        job: the job.
     """
     from portkit.port import cuda_tools
 
@@ -173,14 +155,7 @@ def list_table_entries(workspace: Workspace, table: object) -> Iterator[tuple[st
 def list_cuda_features(
     workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, package: str
 ) -> Mapping[str, str]:
-    """Return the features of a crate that are the source vendor's, and what is written for each.
-
-    Args:
-        workspace: the tree.
-        vendor: the vendor that is written.
-        codebase: the codebase, which knows the crates of those that it is built on.
-        package: the crate.
-    """
+    """Return the features of a crate that are the source vendor's, and what is written for each."""
     ported = codebase.ported.get(package)
     if ported is not None:
         return {**ported.libraries, ported.source_feature: ported.feature}

@@ -35,23 +35,14 @@ def may_declare(data: bytes) -> bool:
 
 
 class ModuleFate(Value, frozen=True):
-    """What the declaration of a module says of its file.
+    """What the declaration of a module says of its file."""
 
-    Attributes:
-        copy: the path of its copy; empty for a file that has none.
-        unported: the feature without a counterpart that it stands under, or empty.
-    """
-
-    copy: str = ""
-    unported: str = ""
+    copy: str = ""  # the path of its copy; empty for a file that has none
+    unported: str = ""  # the feature without a counterpart that it stands under, or empty
 
 
 def list_declared_files(job: PortJob, path: str) -> Mapping[str, ModuleFate]:
     """Return the files whose modules a file declares under a condition that names a backend.
-
-    Args:
-        job: the job.
-        path: the file with the declarations.
 
     Returns:
         The modules by the path of their file: ``#[cfg(feature = "cuda")] mod fast_mmq;`` names
@@ -95,11 +86,6 @@ def find_copied_files(
     A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``),
     or if the module that it holds is declared under the feature. What stands under a feature
     without a counterpart is left out.
-
-    Args:
-        job: the job.
-        mentions: the files that mention a backend.
-        modules: what ``declared`` has found.
     """
     found = {
         path: rename_path(job, path)
@@ -124,12 +110,7 @@ def find_copied_files(
 
 
 def find_inner_files(job: PortJob, files: Iterable[str]) -> Mapping[str, str]:
-    """Return the files of the modules inside those of some files, however deep, and which of those.
-
-    Args:
-        job: the job.
-        files: files of modules.
-    """
+    """Map each file of a module inside some files, however deep, to the file that holds it."""
     found: dict[str, str] = {}
     pending = [(path, path) for path in sorted(files)]
     for path, outer in pending:
@@ -146,11 +127,6 @@ def add_inner_modules(
     """Return the files that are copied whole, with those of the modules inside them.
 
     A copy declares the modules that its file does, and they are looked for beside the copy.
-
-    Args:
-        job: the job.
-        copied: files that are copied whole, with the path of the copy.
-        unported: files that get no copy.
     """
     found = dict(copied)
     pending = [*found.items()]
@@ -203,13 +179,7 @@ def find_unported_feature_of_file(job: PortJob, path: str) -> str:
 
 
 def rename_path(job: PortJob, path: str, *, stem: bool = False) -> str:
-    """Return the path that a file has on the vendor's side; its own where no part names CUDA's.
-
-    Args:
-        job: the job.
-        path: the file.
-        stem: rename the file even though its path names no backend.
-    """
+    """Return the path that a file has on the vendor's side; its own where no part names CUDA's."""
     crate = job.workspace.crate_of(path)
     prefix = "" if crate is None or crate.directory == "." else crate.directory + "/"
     inside = path.removeprefix(prefix)
@@ -224,13 +194,7 @@ def rename_path(job: PortJob, path: str, *, stem: bool = False) -> str:
 
 
 def find_declared_file(job: PortJob, path: str, item: Node) -> str | None:
-    """Return the file of a module that a file declares, if it is in the tree.
-
-    Args:
-        job: the job.
-        path: the file with the declaration.
-        item: the declaration.
-    """
+    """Return the file of a module that a file declares, if it is in the tree."""
     found = (*find_module_files(item, path), *find_module_files(item, path, is_owner=True))
     return next((each for each in found if each in job.workspace.sources), None)
 

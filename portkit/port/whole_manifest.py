@@ -40,10 +40,6 @@ def write_manifest(job: PortJob, whole: CudaOnlyCrate) -> str:
     It says what the crate's says, with ROCm's features for CUDA's. What the workspace asks for with
     CUDA's features is written out, since a member cannot take one away (the Cargo book, chapter
     "Specifying Dependencies").
-
-    Args:
-        job: the job.
-        whole: the crate.
     """
     crate = next(c for c in job.workspace.crates if c.directory == whole.directory)
     said = crate.manifest

@@ -20,10 +20,6 @@ def explain_manual_widening(site: Site, text: str) -> str:
     """Return why a person must write what a text does, or an empty string.
 
     It acts in a build script, or declares functions of C that ROCm does not have.
-
-    Args:
-        site: the place, in any file.
-        text: what its condition decides.
     """
     job = site.job
     if "extern" in text and (reason := c_declarations.explain_missing_c_function(job, text)):
@@ -38,12 +34,7 @@ def explain_manual_widening(site: Site, text: str) -> str:
 
 
 def explain_widening(site: Site, text: str) -> str:
-    """Return what a finding says about a condition that is widened.
-
-    Args:
-        site: the place.
-        text: what its condition decides, which names nothing of the source vendor in its code.
-    """
+    """Return what a finding says about a condition that is widened."""
     title, named = site.job.vendor.title, _named(site.job, text)
     if named:
         return (

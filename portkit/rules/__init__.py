@@ -46,17 +46,11 @@ class _RuleDocs:
 
 
 class SiteRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What finds one kind of construct.
+    """What finds one kind of construct."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        nodes: the kinds of syntax node that it looks at; ``*`` for all.
-        check: from a site to what is wanted there.
-    """
-
-    code: str
-    nodes: frozenset[str]
-    check: Callable[[Site], Iterator[Intent]]
+    code: str  # its stable code, ``PKnnn``
+    nodes: frozenset[str]  # the kinds of syntax node that it looks at; ``*`` for all
+    check: Callable[[Site], Iterator[Intent]]  # from a site to what is wanted there
 
 
 class FileFilter(Enum):
@@ -71,68 +65,45 @@ class FileFilter(Enum):
 
 
 class FileRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about a file as a whole.
+    """What says something about a file as a whole."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        when: which files it is asked about.
-        check: from a file to findings. What it claims is not looked at place by place.
-    """
-
-    code: str
-    when: FileFilter
+    code: str  # its stable code, ``PKnnn``
+    when: FileFilter  # which files it is asked about
+    # from a file to findings. What it claims is not looked at place by place
     check: Callable[[PortJob, SourceFile], Iterator[Finding]]
 
 
 class TreeRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something that no file of the tree stands for.
+    """What says something that no file of the tree stands for."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the job to findings.
-    """
-
-    code: str
-    check: Callable[[PortJob], Iterator[Finding]]
+    code: str  # its stable code, ``PKnnn``
+    check: Callable[[PortJob], Iterator[Finding]]  # from the job to findings
 
 
 class ExceptionRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about an exception that a person made, and that excepts nothing.
+    """What says something about an exception that a person made, and that excepts nothing."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the exception, every code that there is, and the paths of the tree's files, to
-            findings.
-    """
-
-    code: str
+    code: str  # its stable code, ``PKnnn``
+    # from the exception, every code that there is, and the paths of the tree's files, to
+    # findings
     check: Callable[
         [ExclusionComment | Exclusion, Sequence[str], Collection[str]], Iterator[Finding]
     ]
 
 
 class ProfileRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about the entries of a profile.
+    """What says something about the entries of a profile."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the job, what was found and what ``portkit.toml`` says to findings.
-    """
-
-    code: str
+    code: str  # its stable code, ``PKnnn``
+    # from the job, what was found and what ``portkit.toml`` says to findings
     check: Callable[[PortJob, Sequence[Finding], Settings], tuple[Finding, ...]]
 
 
 class GapRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about a ``match`` that the port leaves without an arm.
+    """What says something about a ``match`` that the port leaves without an arm."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the job and the gap to a finding.
-    """
-
-    code: str
-    check: Callable[[PortJob, MatchGap], Finding]
+    code: str  # its stable code, ``PKnnn``
+    check: Callable[[PortJob, MatchGap], Finding]  # from the job and the gap to a finding
 
 
 Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule | GapRule

@@ -99,12 +99,7 @@ def check(site: Site) -> Iterator[Intent]:
 
 
 def name_counterpart(site: Site, name: str) -> str:
-    """Return what the counterpart of renamed bindings is called here, or an empty string.
-
-    Args:
-        site: the dependency.
-        name: what the manifest calls it, such as ``cuda`` for ``package = "cudarc"``.
-    """
+    """Return what the counterpart of renamed bindings is called here, or an empty string."""
     job = site.job
     if site.crate is None or site.kind != "pair" or job.find_counterpart_crate(name):
         return ""

@@ -142,11 +142,7 @@ def check(site: Site) -> Iterator[Intent]:
         if members and (inside := _find_empty_list(site, written[name])) is not None:
             listed_members = tuple(ListMember(inside, f'"{member}"') for member in members)
             yield AddToList(
-                construct,
-                message,
-                symbol=written[name],
-                review=review,
-                members=listed_members,
+                construct, message, symbol=written[name], review=review, members=listed_members
             )
             return
         yield InsertText(

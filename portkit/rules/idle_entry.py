@@ -50,13 +50,7 @@ _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is so
 
 
 def check(job: PortJob, findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
-    """Return a finding for each entry of the codebase's profile that does nothing in the tree.
-
-    Args:
-        job: the job.
-        findings: all, before what people except is taken out.
-        settings: what ``portkit.toml`` says; its decisions come before the profile's.
-    """
+    """Return a finding for each entry of the codebase's profile that does nothing in the tree."""
     used = {finding.entry for finding in findings}
     shadowed = {entry for finding in findings for entry in finding.shadowed}
     own = tuple(_idle_decisions(job, used, shadowed, settings))
@@ -86,13 +80,7 @@ def _of_no_crate(job: PortJob, idle: _Idle) -> bool:
 
 
 def report_lost_acceptance(path: str, line: int, place: str) -> Finding:
-    """Return the finding about a place that was looked at and stands nowhere any more.
-
-    Args:
-        path: the file that says that it was looked at.
-        line: the line.
-        place: its identity.
-    """
+    """Return the finding about a place that was looked at and stands nowhere any more."""
     return _finding(path, line, f"place {place}", _NOWHERE)
 
 

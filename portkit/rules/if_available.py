@@ -50,14 +50,7 @@ def check(site: Site) -> Iterator[Intent]:
 
 
 def _chosen(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
-    """Return the choice as the value of a match whose CPU arm asks for the written vendor.
-
-    Args:
-        site: the call, with a question mark behind it if it has one.
-        call: the call.
-        path: the type, with its path.
-        asks: whether there is a question mark; without one it is a result.
-    """
+    """Return the choice as the value of a match whose CPU arm asks for the written vendor."""
     job, construct, text, indent = site.job, "choice of a device", site.code, site.indent
     if job.rename(path) != path:
         return RequireManual(

@@ -53,12 +53,7 @@ def _around(site: Site) -> Iterator[Node]:
 
 
 def _bound(function: Node, *, any_build: bool) -> frozenset[str]:
-    """Return the names that a function's parameters and its ``let`` bind.
-
-    Args:
-        function: the function.
-        any_build: whether what stands under a condition counts, since it gets no copy.
-    """
+    """Return the names that a function's parameters and its ``let`` bind."""
     found = set()
     parameters = function.child_by_field_name("parameters")
     for each in parameters.named_children if parameters is not None else ():

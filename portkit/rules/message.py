@@ -63,11 +63,7 @@ def check(site: Site) -> Iterator[Intent]:
     prose = job.find_prose_patch(site)
     if prose is not None:
         yield ReplaceText(
-            "message",
-            prose.reason,
-            old=prose.find,
-            new=prose.write,
-            entry=job.codebase.key(prose),
+            "message", prose.reason, old=prose.find, new=prose.write, entry=job.codebase.key(prose)
         )
     elif included := _included(site):
         yield RequireManual("message", included)

@@ -31,13 +31,7 @@ def check(job: PortJob) -> Iterator[Finding]:
 
 
 def report_unread_file(path: str, reason: str, size: int = 0) -> Finding:
-    """Return what is said of a file that could not be looked at.
-
-    Args:
-        path: the file.
-        reason: why, as half a sentence.
-        size: of the file in bytes, where it could be read.
-    """
+    """Return what is said of a file that could not be looked at."""
     return Finding(
         code=CODE,
         path=path,

@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 def check(
     unused: ExclusionComment | Exclusion, known: Sequence[str], paths: Collection[str]
 ) -> Iterator[Finding]:
-    """Say why an exception excepts nothing.
-
-    Args:
-        unused: the exception.
-        known: every code.
-        paths: of the tree's files.
-    """
+    """Say why an exception excepts nothing."""
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
     if isinstance(unused, ExclusionComment):
         why = _why(unused, unknown, known)
