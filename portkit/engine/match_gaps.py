@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.checks.matches import find_gaps
-from portkit.context.match_gap import MissingArmBehavior
+from portkit.context.intent import MissingArmBehavior
 from portkit.rules import match_gap
 from portkit.syntax.span import Span
 from portkit.workspace.edits import match_newlines
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from portkit.checks.ported_tree import PortedTree, WrittenFile
-    from portkit.context.match_gap import MatchGap
+    from portkit.context.intent import MatchGap
     from portkit.syntax.source_file import SourceFile
     from portkit.workspace.edits import Piece
     from portkit.workspace.finding import Finding

@@ -20,12 +20,15 @@ from portkit.engine.refusals import apply_checks
 from portkit.engine.scan import Scan, rescan_file, scan_workspace, sort_key
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.port.c_declarations import add_c_names
-from portkit.port.cudarc_versions import adapt_to_cudarc, is_version_before
+from portkit.port.cudarc_versions import (
+    adapt_to_cudarc,
+    choose_kernel_form,
+    find_feature_spelling,
+    is_version_before,
+)
 from portkit.port.hip_bindings import locate_bindings, requires_bindings
 from portkit.port.item_patches import OVERRIDE
-from portkit.port.kernel_form import choose_kernel_form
 from portkit.port.reexported_bindings import find_reexported_bindings
-from portkit.port.spelling_variants import find_feature_spelling
 from portkit.port.whole_crates import add_counterparts, find_whole_crates
 from portkit.profiles import accepted_findings
 from portkit.profiles.entries import CodebaseFile, parse_release

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify.api_table import find_mapping
-from portkit.port.hip_bindings import HOME
+from portkit.port.hip_bindings import HOME, list_binding_files
 from portkit.shipped import shipped
 from portkit.syntax.imports import find_import_leaves, find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from portkit.context.port_job import PortJob, Site
     from portkit.workspace.finding import Finding
+
 
 _Asked = tuple[str, tuple[str, ...]]
 _BELOW: Final = re.compile(r"\s*::\s*(\w+(?:\s*::\s*\w+)*)")
@@ -269,3 +270,28 @@ def _of_path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
         + f" and the bindings have no {name}"
         + (f" in {where}" if where else ""),
     )
+
+
+_ASKED: Final = re.compile(r"\bsys\s*::\s*(?:\w+\s*::\s*)*((?:cu|CU)[A-Z_]\w*)")
+
+
+def find_missing_symbol(site: Site, text: str) -> str:
+    """Return a name of the driver's in a text that the bindings have no counterpart of, if any."""
+    if "sys" not in text or not site.source.path.endswith(".rs"):
+        return ""
+    job = site.job
+    words = job.vendor.names.words
+    asked = [name for name in _ASKED.findall(strip_comments_and_strings(text)) if name not in words]
+    if not asked:  # what the name table has was written with the bindings
+        return ""
+
+    def known() -> frozenset[str]:
+        texts = (
+            make()
+            for name, make in list_binding_files(job.vendor.facade).items()
+            if name.endswith(".rs")
+        )
+        return frozenset(word for each in texts for word in re.findall(r"\w+", each))
+
+    names = job.memoize("bindings", make=known)
+    return next((name for name in asked if job.rename(name) not in names), "")

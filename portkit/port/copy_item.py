@@ -8,16 +8,20 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.port.imported_enum_values import qualify_enum_values
-from portkit.port.item_patches import find_patch_matches, is_patch_excluded
-from portkit.port.no_feature_files import is_own_module
+from portkit.port.item_patches import (
+    IN_PLACE,
+    find_patch_matches,
+    find_text_places,
+    is_patch_excluded,
+)
 from portkit.port.peer_arms import DefaultAnswers, find_backend_answer
 from portkit.port.template_values import render_template
-from portkit.port.text_patches import IN_PLACE, find_text_places
+from portkit.port.whole_files import is_own_module
 from portkit.profiles.entries import CopyRepair, ItemOverride
 from portkit.syntax import patterns
 from portkit.syntax.cfg import (
@@ -28,7 +32,7 @@ from portkit.syntax.cfg import (
     parse_conditions,
 )
 from portkit.syntax.items import ITEMS, describe_item
-from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.name_table import TOKEN, normalize_rust
 from portkit.syntax.source_file import (
     contains_place,
     field_text,
@@ -50,6 +54,33 @@ if TYPE_CHECKING:
     from portkit.profiles.entries import TokenPatch
     from portkit.syntax.cfg import Cfg
     from portkit.syntax.source_file import SourceFile
+
+
+_USE: Final = re.compile(r"\buse\s+(?:\w+\s*::\s*)+(\w*[a-z]\w*)\s*::\s*(CU[A-Z0-9_]+)\s*;")
+"""A value of an enum of CUDA's, whose name is in capitals, and the enum, whose name is not."""
+
+
+def qualify_enum_values(job: PortJob, source: SourceFile, copy: str) -> str:
+    """Return the copy of a file with the values of enums named through their types."""
+    if b"::CU" not in source.data:
+        return copy
+    words = job.vendor.names.words
+    found = _USE.findall(source.text(0, source.size))
+    known = [(words[kind], words[value]) for kind, value in found if {kind, value} <= words.keys()]
+    brought: set[str] = set()
+    for kind, value in known:
+        pattern = rf"(\buse\s+[\w:\s]+::\s*{kind})\s*::\s*{value}\s*;(\n?)"
+        again = kind in brought or re.search(rf"\buse\s+[\w:\s]+::\s*{kind}\s*;", copy) is not None
+        copy = re.sub(pattern, "" if again else r"\1;\2", copy)
+        brought.add(kind)
+        copy = TOKEN.sub(partial(_named, kind, value), copy)
+    return copy
+
+
+def _named(kind: str, value: str, token: re.Match[str]) -> str:
+    through = token.string.endswith("::", 0, token.start())
+    return f"{kind}::{value}" if token.group() == value and not through else token.group()
+
 
 _CONDITIONS: Final = ("cfg(", "cfg_attr")
 """Words of the items whose conditions a copy may have evaluated."""

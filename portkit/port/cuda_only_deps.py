@@ -15,10 +15,12 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from portkit.port.whole_files import find_declared_file
+from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.features import enables_any, enables_dependency
 from portkit.syntax.imports import find_import_leaves, find_import_paths, find_imported_names
 from portkit.syntax.name_table import strip_comments_and_strings
-from portkit.syntax.source_file import SourceFile
+from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import find_declared_dependencies
 from portkit.workspace.lock_file import find_dependency_path
@@ -26,8 +28,11 @@ from portkit.workspace.lock_file import find_dependency_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tree_sitter import Node
+
     from portkit.context.port_job import PortJob, Site
     from portkit.workspace.cargo_workspace import Crate
+
 
 _USE: Final = re.compile(r"\b(pub\b(?:\([^)]*\))?\s+)?use\s+([^;{}]*(?:\{[^;]*\})?[^;{}]*);")
 
@@ -319,3 +324,76 @@ def _uses(source: SourceFile, names: _CudaOnlyNames) -> Iterator[tuple[str, Cuda
                 own = [*find_imported_names(use)] if leaf.type == "use_as_clause" else []
                 name = own[0] if len(own) == 1 else path.rpartition("::")[2]
                 yield name, found[1], bool(match[1])
+
+
+def explain_cuda_only_feature(job: PortJob, crate: Crate, feature: str) -> str:
+    """Return why a feature turns on what CUDA alone has, and nothing else, if it does.
+
+    ``fast = ["cuda", "dep:swift-norm"]`` does, and so does a feature of another
+    crate of the tree that turns on CUDA and that one.
+    """
+    return _of_feature(job, crate, feature, frozenset())
+
+
+def _of_feature(job: PortJob, crate: Crate, feature: str, seen: frozenset[tuple[str, str]]) -> str:
+    key = (crate.directory, feature)
+    members = crate.manifest.get("features", {}).get(feature, ())
+    rest = [m for m in members if m not in job.counterparts]
+    if key in seen or not rest or not any(m == job.source_feature for m in members):
+        return ""
+    reasons = [_of_member(job, crate, member, seen | {key}) for member in rest]
+    return reasons[0] if all(reasons) else ""
+
+
+def _of_member(job: PortJob, crate: Crate, member: str, seen: frozenset[tuple[str, str]]) -> str:
+    name, _, feature = member.removeprefix("dep:").partition("/")
+    name = name.rstrip("?")
+    if (found := find_cuda_only_dependencies(job, crate).get(name)) is not None:
+        return found.reason
+    package = str(job.workspace.dependency(crate, name).get("package", name))
+    below = next((c for c in job.workspace.crates if c.name == package), None)
+    if not feature or below is None:
+        return ""
+    return _of_feature(job, below, feature, seen)
+
+
+def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
+    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+    file = find_uncopied_file(job, path, item)
+    if not file:
+        return ""
+    source = job.workspace.sources[file]
+    return (
+        file
+        if job.mentions_cuda_value(strip_comments_and_strings(source.text(0, len(source.data))))
+        else ""
+    )
+
+
+def find_uncopied_file(job: PortJob, path: str, item: Node) -> str:
+    """Return the file of a module if it gets no copy, or nothing; see `find_cuda_file`."""
+    if item.type != "mod_item" or item.child_by_field_name("body") is not None:
+        return ""
+    file = find_declared_file(job, path, item)
+    return "" if file is None or file in job.tree_facts.copied_files else file
+
+
+def explain_cuda_only_module(job: PortJob, path: str, item: Node) -> str:
+    """Return why the file of a module needs what exists for the source vendor alone, or nothing."""
+    file = find_uncopied_file(job, path, item)
+    found = explain_uncopied_file(job, file) if file else None
+    return found.reason if found is not None and found.settled else ""
+
+
+def is_lone_twin(site: Site) -> bool:
+    """Whether a module is there without CUDA, and CUDA's module of the same name gets no copy."""
+    if site.kind != "mod_item":
+        return False
+    job, path = site.job, site.source.path
+    return any(
+        node.type == "mod_item"
+        and field_text(node, "name") == site.name
+        and any(job.cfg_requires_cuda(cfg) for _, cfg in parse_conditions(attributes))
+        and (find_cuda_file(job, path, node) or explain_cuda_only_module(job, path, node))
+        for node, attributes in site.siblings
+    )

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from portkit.errors import ConfigError
+from portkit.hipify.paths import BUILD_SCRIPT, PATCH_FILE
+from portkit.profiles.settings import BINDINGS as SOURCE
+from portkit.profiles.settings import NAME
+from portkit.syntax.features import is_feature_spelling
+from portkit.workspace.manifest import parse_manifest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from portkit.profiles.profile import VendorProfile
+    from portkit.profiles.profile import CodebaseProfile, VendorProfile
+    from portkit.profiles.settings import Settings
     from portkit.workspace.cargo_workspace import Workspace
+
 
 _REQUIREMENT = re.compile(r"[\^~=\s]*(\d+(?:\.\d+)*)")
 _DEFINITION = r"\b(?:struct|enum|union|type|trait|as)\s+%s\b"
@@ -120,3 +130,77 @@ def _defines(workspace: Workspace, name: str) -> bool:
         for path, source in workspace.sources.items()
         if path.endswith(".rs")
     )
+
+
+def find_feature_spelling(
+    vendor: VendorProfile, codebase: CodebaseProfile, workspace: Workspace
+) -> VendorProfile:
+    """Return a vendor whose feature is the one that a backend stands under in a tree.
+
+    ``cuda = ["_cuda"]`` beside ``_cuda = ["dep:cudarc"]`` leaves a choice to what turns ``_cuda``
+    on, such as how CUDA is linked. What is written has one feature for both.
+    """
+    name = vendor.source_feature
+    crates = [crate.features for crate in workspace.crates]
+    hidden = sorted(
+        {f for features in crates for f in features if f != name and is_feature_spelling(f, name)}
+    )
+    if codebase.source_feature or len(hidden) != 1:
+        return vendor
+    [own] = hidden
+    names = replace(vendor.names, feature=(own, vendor.feature))
+    return replace(vendor, source_feature=own, spellings=(name,), names=names)
+
+
+def choose_kernel_form(
+    codebase: CodebaseProfile, said: Settings, workspace: Workspace
+) -> CodebaseProfile:
+    """Return a codebase whose kernels have the form that they have in the tree, or are to have.
+
+    Raises:
+        ConfigError: the tree has a crate of the other form than ``portkit.toml`` says.
+    """
+    kernels = codebase.kernels
+    if kernels is None:
+        return codebase
+    form = said.kernels or kernels.form
+    support = dict(said.build)
+    if f"{kernels.name}/Cargo.toml" in workspace.sources:
+        patched = workspace.root / kernels.name / "src" / PATCH_FILE
+        standing = "shared" if patched.is_file() else "translated"
+        if said.kernels not in ("", standing):
+            raise ConfigError(
+                f"{NAME}:{said.kernels_line}: the kernels are {said.kernels}, and those in"
+                f" {kernels.name} are {standing}: remove that crate, or take out what is said of"
+                " kernels"
+            )
+        form = standing
+        support = _compiled_by(workspace, kernels.name, said)
+    if said.build and form != "shared":
+        raise ConfigError(
+            f"{NAME}:{said.build_line}: what compiles kernels is taken from elsewhere, and"
+            ' translations bring their own: write kernels = "shared", or take out what is said of'
+            " build"
+        )
+    return replace(codebase, kernels=replace(kernels, form=form), support=support)
+
+
+def _compiled_by(workspace: Workspace, name: str, said: Settings) -> dict[str, str]:
+    """Return where a crate of kernels takes what compiles it from; nothing where it has a copy.
+
+    Raises:
+        ConfigError: ``portkit.toml`` says something else.
+    """
+    place = f"{name}/Cargo.toml"
+    manifest = parse_manifest(workspace.sources[place].data)
+    standing = manifest.get("build-dependencies", {}).get(BUILD_SCRIPT, {})
+    found = {key: standing[key] for key in SOURCE if key in standing}
+    if "path" in found:
+        found["path"] = posixpath.relpath(posixpath.join(name, found["path"]), ".")
+    if said.build and said.build != found:
+        raise ConfigError(
+            f"{NAME}:{said.build_line}: what compiles kernels is taken from elsewhere, and"
+            f" {place} {'names another place' if found else 'has a copy of it'}: remove that crate,"
+            " or take out what is said of build"
+        )
+    return found

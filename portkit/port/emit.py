@@ -24,17 +24,14 @@ from portkit.port import (
     feature_conflicts,
     gating,
     or_patterns,
-    shared_impl,
-    uncopied_calls,
     unique_names,
-    vendor_claims,
 )
 from portkit.port.copy_item import copy_range, copy_site
 from portkit.port.dispatch_shim import copy_under_name, rename_function
 from portkit.port.insert_position import insert_after_member, insert_after_site
+from portkit.port.item_patches import is_text_replaced
 from portkit.port.peer_arms import exclude_peer_arms
 from portkit.port.review_checks import apply_review_checks, has_linked_functions
-from portkit.port.text_patches import is_text_replaced
 from portkit.syntax import patterns, python_nodes, toml_nodes
 from portkit.syntax.cfg import FIELD_VALUES, parse_cfg, widen_condition
 from portkit.syntax.imports import find_imported_names, import_unnamed
@@ -50,7 +47,22 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.context.port_job import Site
+    from portkit.context.intent import CopySite
+    from portkit.context.port_job import PortJob, Site
+
+
+def mark_vendor_claims(job: PortJob, intent: CopySite, text: str) -> CopySite:
+    """Return what is wanted, for a person to look at where a text speaks of the maker."""
+    maker = job.vendor.source_maker
+    named = rf'"[^"]*(?<![\w./-]){re.escape(maker)}(?![\w./-])[^"]*"'
+    if not re.search(named, text, re.IGNORECASE):
+        return intent
+    return replace(
+        intent,
+        message=f"{intent.message}; a text in it speaks of {maker}: say what is true here",
+        review=True,
+    )
+
 
 _NO_PATTERN = re.compile(
     r"\|\||#\s*\[|::\s*(?:_|mut|ref)\b"
@@ -198,7 +210,7 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
         )
         return make_finding(site, code, kept)
     found = counterparts.find_counterpart(site, text, intent.name)
-    intent = vendor_claims.mark_vendor_claims(
+    intent = mark_vendor_claims(
         site.job, intent, text if found is None else site.source.slice(found)
     )
     alone = feature_conflicts.find_feature_conflict(site)
@@ -250,7 +262,9 @@ def _gives_way(site: Site) -> str:
 
 def _in_both(site: Site) -> tuple[Edit, ...]:
     """Return the edits by which an implementation is there for both vendors, if it must be."""
-    return shared_impl.split_shared_impl(site) if feature_conflicts.explain_clash(site) else ()
+    return (
+        feature_conflicts.split_shared_impl(site) if feature_conflicts.explain_clash(site) else ()
+    )
 
 
 def _written(site: Site, intent: wants.CopySite, pattern: Node) -> str:
@@ -288,7 +302,7 @@ def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
 
 def _runs(site: Site, copy: str) -> str:
     """Return why a copy of Rust source would build for the source vendor, or an empty string."""
-    return cuda_tools.explain_cuda_tool(site.job, copy) or uncopied_calls.explain_uncopied_call(
+    return cuda_tools.explain_cuda_tool(site.job, copy) or cuda_tools.explain_uncopied_call(
         site, copy
     )
 
@@ -405,7 +419,7 @@ def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
             intent.construct, _NO_BRANCH, symbol=intent.symbol, claims=claims
         )
         return make_finding(site, code, asked)
-    if found is None and (reason := uncopied_calls.explain_uncopied_call(site, copy)):
+    if found is None and (reason := cuda_tools.explain_uncopied_call(site, copy)):
         asked = wants.RequireManual(intent.construct, reason, symbol=intent.symbol, claims=claims)
         return make_finding(site, code, asked)
     edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")

@@ -21,12 +21,8 @@ from portkit.port import (
     copied_values,
     cuda_only_deps,
     cuda_tools,
-    driver_symbols,
     error_arms,
-    fallback_arm,
-    platform_literals,
     reexported_bindings,
-    uncopied_calls,
 )
 from portkit.port.dispatch_shim import find_cuda_only_import
 from portkit.syntax.cfg import find_attributes, parse_conditions
@@ -56,11 +52,7 @@ def apply_review_checks(site: Site, finding: Finding, *, widens: bool) -> Findin
         alone = (
             cuda_only_deps.CudaOnlyReason(reason, settled=False) if reason else _other_side(site)
         )
-    if (
-        alone is None
-        and not widens
-        and (name := driver_symbols.find_missing_symbol(site, site.code))
-    ):
+    if alone is None and not widens and (name := bindings_api.find_missing_symbol(site, site.code)):
         known = find_mapping(name)
         hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
         said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
@@ -76,7 +68,7 @@ def apply_review_checks(site: Site, finding: Finding, *, widens: bool) -> Findin
     decided = finding.entry or finding.applicability is not Applicability.SAFE
     doubt = "" if decided else _explain_site_review(site)
     is_copied = decided and not finding.entry and not widens
-    text = platform_literals.explain_platform_literal(site.job, site.code) if is_copied else ""
+    text = copied_values.explain_platform_literal(site.job, site.code) if is_copied else ""
     value = "" if finding.entry or widens else copied_values.explain_value_review(site)
     if not (doubt or text or value):
         return finding
@@ -101,7 +93,7 @@ def explain_review(job: PortJob, text: str) -> str:
     return (
         reexported_bindings.explain_binding_review(job, text)
         or _headers(job, text)
-        or platform_literals.explain_platform_literal(job, text)
+        or copied_values.explain_platform_literal(job, text)
     )
 
 
@@ -176,7 +168,7 @@ def _runs(site: Site, text: str) -> str:
     if not cuda_tools.may_run_cuda_tools(site.job, site.source):
         return ""
     copy = site.job.rename(text)
-    return cuda_tools.explain_cuda_tool(site.job, copy) or uncopied_calls.explain_uncopied_call(
+    return cuda_tools.explain_cuda_tool(site.job, copy) or cuda_tools.explain_uncopied_call(
         site, copy
     )
 
@@ -189,7 +181,7 @@ def _not_written(site: Site, finding: Finding, alone: cuda_only_deps.CudaOnlyRea
     it is. What every build has is for a person.
     """
     title, trust = site.job.vendor.title, Applicability.REVIEW
-    shared = fallback_arm.move_to_fallback_arm(site) if finding.instead and alone.settled else None
+    shared = error_arms.move_to_fallback_arm(site) if finding.instead and alone.settled else None
     if shared is not None:
         said = f"{alone.reason}: {title} does what devices share: see that it is right"
         return replace(finding, applicability=trust, edits=(shared,), instead=(), message=said)

@@ -9,13 +9,16 @@ as that of a file is a file. It lies beside the one that it was made from, which
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+from portkit.profiles.profile import format_dependency
 from portkit.syntax.features import is_feature_spelling
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.word_search import build_word_finder
@@ -294,3 +297,27 @@ def _whole(
 def _copied_name(vendor: VendorProfile, name: str) -> str:
     renamed = vendor.names.word(name.replace("-", "_")).replace("_", "-")
     return renamed if renamed != name.replace("_", "-") else f"{name}-{vendor.name}"
+
+
+def write_requirement(job: PortJob, crate: str, directory: str, said: Mapping[str, Any]) -> str:
+    """Return what a manifest says of a crate that takes another's place, without braces.
+
+    The counterpart of a crate that is CUDA's as a whole has that one's version and features, so
+    what is asked of it is what was asked of the other. The crates that the port makes have the
+    version of the tree.
+    """
+    up = "" if directory in ("", ".") else "../" * (directory.count("/") + 1)
+    if crate == job.vendor.facade.name:
+        return job.vendor.facade.dependency(up or "./", job.workspace.version)
+    if crate == BUILD_SCRIPT:
+        return format_dependency(job.codebase.support, up or "./")
+    whole = next((each for each in job.codebase.whole if each.copy == crate), None)
+    if whole is None:
+        return f'path = "{up or "./"}{crate}", version = "{job.workspace.version}"'
+    asked: dict[str, object] = {"path": posixpath.relpath(whole.place, directory or ".")}
+    asked |= {key: said[key] for key in ("version", "default-features") if key in said}
+    features = said.get("features")
+    if isinstance(features, list):
+        kept = [rename_feature(job, f) for f in features if f not in job.vendor.unported]
+        asked["features"] = [*dict.fromkeys(kept)]
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in asked.items())

@@ -19,8 +19,7 @@ from portkit.syntax.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from portkit.context.intent import Intent
-    from portkit.context.match_gap import MatchGap
+    from portkit.context.intent import Intent, MatchGap
     from portkit.context.port_job import PortJob, Site
     from portkit.profiles.settings import Exclusion, Settings
     from portkit.syntax.source_file import SourceFile

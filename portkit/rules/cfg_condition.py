@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.context.intent import CopySite, Intent, LeaveUnchanged, WidenCondition
+from portkit.port.cuda_only_deps import is_lone_twin
 from portkit.port.feature_conflicts import STEPS, is_paired
-from portkit.port.uncopied_modules import is_lone_twin
 from portkit.rules import SiteRule
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import node_text, span_of

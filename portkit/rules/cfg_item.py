@@ -32,12 +32,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual, WidenCondition
-from portkit.port import widened_conditions
+from portkit.port import cuda_tools
 from portkit.port.copy_item import find_override
+from portkit.port.cuda_only_deps import explain_cuda_only_module, find_cuda_file
 from portkit.port.dispatch_shim import is_import_for_functions
 from portkit.port.item_patches import hash_item
 from portkit.port.template_values import render_template
-from portkit.port.uncopied_modules import explain_cuda_only_module, find_cuda_file
 from portkit.port.whole_files import find_declared_file, find_module_file
 from portkit.rules import SiteRule
 from portkit.syntax import imports
@@ -167,14 +167,14 @@ def _overridden(site: Site, override: ItemOverride) -> Intent:
 
 
 def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
-    if reason := widened_conditions.explain_manual_widening(site, site.code):
+    if reason := cuda_tools.explain_manual_widening(site, site.code):
         yield RequireManual(construct, reason, symbol=symbol)
         return
     for attribute, cfg in site.conditions:
         if site.job.cfg_requires_cuda(cfg) or site.job.cfg_requires_either(cfg):
             yield WidenCondition(
                 construct,
-                widened_conditions.explain_widening(site, site.code),
+                cuda_tools.explain_widening(site, site.code),
                 symbol=symbol,
                 review=True,
                 condition=attribute,

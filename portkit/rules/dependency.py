@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING, Any
 from portkit.context.intent import InsertText, Intent, LeaveUnchanged, RequireManual
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.port import counterparts
-from portkit.port.crate_requirement import write_requirement
 from portkit.port.hip_bindings import has_bindings_dependency
-from portkit.port.whole_crates import list_table_entries
+from portkit.port.whole_crates import list_table_entries, write_requirement
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import node_text
 from portkit.syntax.toml_nodes import (

@@ -46,7 +46,7 @@ from portkit.context.intent import (
     RequireManual,
     WidenCondition,
 )
-from portkit.port import cuda_tools, uncopied_calls, widened_conditions
+from portkit.port import cuda_tools
 from portkit.rules import SiteRule
 from portkit.syntax.cfg import parse_cfg_macro
 from portkit.syntax.source_file import node_text
@@ -155,15 +155,15 @@ def _of_build(site: Site) -> Iterator[Intent]:
     if holder.type != "if_expression" or is_negated or is_cuda_branch(site, holder):
         return
     body = node_text(holder)
-    reason = cuda_tools.explain_cuda_tool(site.job, body) or uncopied_calls.explain_uncopied_call(
+    reason = cuda_tools.explain_cuda_tool(site.job, body) or cuda_tools.explain_uncopied_call(
         site, body
     )
-    if reason := reason or widened_conditions.explain_manual_widening(site, body):
+    if reason := reason or cuda_tools.explain_manual_widening(site, body):
         yield RequireManual("build's check", reason)
         return
     yield WidenCondition(
         "build's check",
-        widened_conditions.explain_widening(site, body),
+        cuda_tools.explain_widening(site, body),
         review=True,
         condition=site.node,
         within=holder,
@@ -173,11 +173,7 @@ def _of_build(site: Site) -> Iterator[Intent]:
 def _not_widened(site: Site, holder: Node) -> str:
     """Return why what an ``if`` of a build script does is a person's, or an empty string."""
     body = holder.child_by_field_name("consequence") if holder.type == "if_expression" else None
-    return (
-        widened_conditions.explain_manual_widening(site, node_text(body))
-        if body is not None
-        else ""
-    )
+    return cuda_tools.explain_manual_widening(site, node_text(body)) if body is not None else ""
 
 
 def _construct(site: Site, holder: Node) -> str:

@@ -44,7 +44,7 @@ from portkit.context.intent import (
     ListMember,
     RequireManual,
 )
-from portkit.port import counterparts, cuda_only_features
+from portkit.port import counterparts, cuda_only_deps
 from portkit.port.feature_members import (
     convert_member,
     find_compiling_crate,
@@ -203,9 +203,7 @@ def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
         kept = "it is a version of CUDA's toolkit, which a build script sets"
         yield LeaveUnchanged(construct, kept, symbol=name)
     elif (
-        why := cuda_only_features.explain_cuda_only_feature(job, site.crate, name)
-        if site.crate
-        else ""
+        why := cuda_only_deps.explain_cuda_only_feature(job, site.crate, name) if site.crate else ""
     ):
         yield LeaveUnchanged(construct, f"{why}: it is not ported", symbol=name)
     elif asked and not job.mentions_cuda(name) and all(_is_weak(site, m) for m in asked):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.port.function_guards import find_guarded_functions
+from portkit.port.item_patches import find_guarded_functions
 from portkit.rules import FileFilter, FileRule
 
 if TYPE_CHECKING:

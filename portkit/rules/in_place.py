@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.port.text_patches import IN_PLACE, find_text_places
+from portkit.port.item_patches import IN_PLACE, find_text_places
 from portkit.rules import FileFilter, FileRule
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.context.port_job import PortJob
-    from portkit.port.text_patches import TextPlace
+    from portkit.port.item_patches import TextPlace
     from portkit.syntax.source_file import SourceFile
 
 

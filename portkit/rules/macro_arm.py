@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.context.intent import AddToList, AlreadyPorted, Intent, ListMember, RequireManual
-from portkit.context.macro_arms import count_copies, find_arms
 from portkit.context.macro_fragments import find_macro_name, is_evaluating
+from portkit.context.macro_items import count_copies, find_arms
 from portkit.port import gating
 from portkit.rules import SiteRule
 

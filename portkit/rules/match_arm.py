@@ -33,7 +33,7 @@ from portkit.context.intent import (
     RequireManual,
     WidenCondition,
 )
-from portkit.port import widened_conditions
+from portkit.port import cuda_tools
 from portkit.port.error_arms import is_error_arm
 from portkit.rules import SiteRule
 from portkit.syntax import patterns
@@ -101,7 +101,7 @@ def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
         if job.cfg_mentions_cuda(cfg):
             yield WidenCondition(
                 construct,
-                widened_conditions.explain_widening(
+                cuda_tools.explain_widening(
                     site, site.source.text(pattern.start_byte, site.node.end_byte)
                 ),
                 review=True,

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.context.match_gap import MissingArmBehavior
+from portkit.context.intent import MissingArmBehavior
 from portkit.rules import GapRule
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
-    from portkit.context.match_gap import MatchGap
+    from portkit.context.intent import MatchGap
     from portkit.context.port_job import PortJob
 
 _NEEDED: Final = "{enum} gains {variant}, and this match needs an arm for it."

@@ -16,9 +16,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.context.device_queries import find_deciding_node, find_decision, read_callee_name
+from portkit.context.device_queries import (
+    find_deciding_node,
+    find_decision,
+    read_callee_name,
+    translate_peer_query,
+)
 from portkit.context.intent import Intent, LeaveUnchanged, WidenCondition
-from portkit.context.original_text import translate_peer_query
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import field_text, node_text
 

@@ -20,10 +20,9 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
-from portkit.context.macro_arms import find_arms
 from portkit.context.macro_fragments import find_macro_name
-from portkit.context.macro_items import explain_uncopied_call, is_body_code, is_statement
-from portkit.port.no_feature_files import is_own_module
+from portkit.context.macro_items import explain_uncopied_call, find_arms, is_body_code, is_statement
+from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.items import CALLS
 from portkit.syntax.known_macros import MacroUse, find_use

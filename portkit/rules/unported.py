@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.context.intent import Intent, LeaveUnchanged
 from portkit.port.host_fallback import write_host_fallback
-from portkit.port.no_feature_files import is_own_module
+from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import node_text, span_of

@@ -20,8 +20,8 @@ from portkit.context.intent import (
     ListMember,
     RequireManual,
 )
-from portkit.context.required_features import list_required_features
-from portkit.port.no_feature_files import is_own_module
+from portkit.port.manifest_targets import list_required_features
+from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.imports import find_import_leaves, find_imported_name
 from portkit.syntax.source_file import field_text, node_text, span_of
