@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from portkit.hipify.api_table import find_mapping
 from portkit.syntax.cfg import find_attributes
+from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import (
     SourceFile,
     field_text,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from portkit.profiles.profile import VendorProfile
     from portkit.workspace.cargo_workspace import Workspace
 
+_EXTERN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
 LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
 _BLOCK: Final = re.compile(rb'\bextern\s*(?:"[^"\n]*")?\s*\{')
 _LIBRARIES: Final = "cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nccl|nvml|nvrtc"
@@ -173,3 +175,8 @@ def _symbol(name: str, attributes: list[str]) -> str:
     """Return the name by which a function is linked."""
     found = (_LINK_NAME.search(text) for text in attributes)
     return next((match[1] for match in found if match is not None), name)
+
+
+def has_linked_functions(text: str) -> bool:
+    """Whether Rust source declares functions that are linked by their names."""
+    return "extern" in text and _EXTERN.search(strip_comments_and_strings(text)) is not None

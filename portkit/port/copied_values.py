@@ -58,7 +58,11 @@ _NAMED: Final = frozenset({"const_item", "static_item"})
 
 def explain_value_review(site: Site) -> str:
     """Return why a person reviews the values of a copy, or an empty string."""
-    return ". ".join(filter(None, (kind(site) for kind in _OF_A_SITE)))
+    title = site.job.vendor.title
+    found = (
+        (check(site), said) for kinds, check, said in _CHECKS if not kinds or site.kind in kinds
+    )
+    return ". ".join(said.format(value, title=title) for value, said in found if value)
 
 
 def _constant(site: Site) -> str:
@@ -85,38 +89,24 @@ def _copied_items(site: Site) -> list[Node]:
 
 
 def _field(site: Site) -> str:
-    """Doubt a value that a field begins with: ``cuda_port: 8080``."""
-    value = site.node.child_by_field_name("value") if site.kind == "field_initializer" else None
-    if value is None or node_text(value) == "0":
-        return ""
-    repeated = _repeated(site.job, _results(value))
-    return (
-        f"The copy begins with {repeated} too. Check whether {site.job.vendor.title} needs another"
-        " value"
-        if repeated
-        else ""
-    )
+    """Find a value that a field begins with: ``cuda_port: 8080``."""
+    value = site.node.child_by_field_name("value")
+    is_zero = value is None or node_text(value) == "0"
+    return "" if value is None or is_zero else _repeated(site.job, _results(value))
 
 
 def _answer(site: Site) -> str:
-    """Doubt an arm or a branch whose answer is a number or a text: ``Device::Cuda(_) => 32``."""
+    """Find a number or a text that an arm or a branch answers: ``Device::Cuda(_) => 32``."""
     if site.kind == "match_arm":
         own = site.node.child_by_field_name("value")
         arms = [node for node, _ in site.siblings if node.type == "match_arm"]
         others = [arm.child_by_field_name("value") for arm in arms if arm.id != site.node.id]
-    elif site.kind == "if_expression":
+    else:
         own = site.node.child_by_field_name("consequence")
         others = [site.node.child_by_field_name("alternative")]
-    else:
-        return ""
     given = [node for node in others if node is not None]
     repeated = _repeated(site.job, _results(own)) if own is not None else ""
-    if not repeated or (given and all(_said(own) == _said(node) for node in given)):
-        return ""
-    return (
-        f"The copy answers with {repeated}, as the CUDA side does. Check whether"
-        f" {site.job.vendor.title} needs another value"
-    )
+    return "" if given and all(_said(own) == _said(node) for node in given) else repeated
 
 
 def _function(site: Site) -> str:
@@ -135,57 +125,42 @@ def _function(site: Site) -> str:
 
 
 def _argument(site: Site) -> str:
-    """Doubt a number or a text that another arm gives the same function otherwise."""
-    own = site.node.child_by_field_name("value") if site.kind == "match_arm" else None
-    if own is None or not (given := _arguments(own)):
-        return ""
-    arms = [node for node, _ in site.siblings if node.type == "match_arm"]
-    for arm in arms:
-        other = _arguments(arm) if arm.id != site.node.id else {}
-        differing = (node for at, node in given.items() if at in other and _differ(node, other[at]))
+    """Find a number or a text that another arm gives the same function otherwise."""
+    own = site.node.child_by_field_name("value")
+    given = _arguments(own) if own is not None else {}
+    for arm, _ in site.siblings if given else ():
+        other = _arguments(arm) if arm.type == "match_arm" and arm.id != site.node.id else {}
+        differing = (
+            node for at, node in given.items() if at in other and node.text != other[at].text
+        )
         if repeated := _repeated(site.job, differing):
-            return (
-                f"The copy gives {repeated}, as the CUDA side does, and another arm gives another"
-                f" value. Check whether {site.job.vendor.title} needs its own"
-            )
+            return repeated
     return ""
 
 
 def _alternative(site: Site) -> str:
-    """Doubt a text that a branch accepts beside the backend: ``s == "cuda" || s == "gpu"``."""
-    asked = site.node.child_by_field_name("condition") if site.kind == "if_expression" else None
+    """Find a text that a branch accepts beside the backend: ``s == "cuda" || s == "gpu"``."""
+    condition = site.node.child_by_field_name("condition")
     texts: list[Node] = []
-    pending = [asked] if asked is not None else []
+    pending = [condition] if condition is not None else []
     while pending:
         current = pending.pop()
         operator = field_text(current, "operator")
         if operator == "||":
             pending += reversed(current.named_children)
-        elif operator == "==" and current is not asked:
+        elif operator == "==" and current is not condition:
             texts += [node for node in current.named_children if node.type in _STRINGS]
-    repeated = _repeated(site.job, iter(texts))
-    return (
-        f"The CUDA branch accepts {repeated} before this one does. Check which backend"
-        f" {repeated} selects"
-        if repeated
-        else ""
-    )
+    return _repeated(site.job, iter(texts))
 
 
 def _call(site: Site) -> str:
-    """Doubt a call that is given a number or a text: ``cuda::register("gpu", 3)``."""
-    call = site.node.named_children[0] if site.kind == "expression_statement" else None
-    while call is not None and call.type in ("await_expression", "try_expression"):
+    """Find a number or a text that a call is given: ``cuda::register("gpu", 3)``."""
+    call = site.node.named_children[0]
+    while call.type in ("await_expression", "try_expression"):
         call = call.named_children[0]
-    given = call.child_by_field_name("arguments") if call is not None else None
+    given = call.child_by_field_name("arguments")
     literals = [node for node in given.named_children if node.type in _LITERALS] if given else []
-    repeated = _repeated(site.job, iter(literals))
-    return (
-        f"The copy is given {repeated}, as CUDA's call is. Check whether {site.job.vendor.title}"
-        " needs another value"
-        if repeated
-        else ""
-    )
+    return _repeated(site.job, iter(literals))
 
 
 def _maker(site: Site) -> str:
@@ -205,19 +180,42 @@ def _maker(site: Site) -> str:
     return ""
 
 
-_OF_A_SITE: Final[tuple[Callable[[Site], str], ...]] = (
-    enum_variants.explain_variant_review,
-    unique_names.explain_name_review,
-    _constant,
-    _field,
-    _answer,
-    _argument,
-    _alternative,
-    _function,
-    _call,
-    _maker,
+_NAMED_MEMBERS: Final = ("enum_variant", "field_declaration")
+_CHECKS: Final[tuple[tuple[Sequence[str], Callable[[Site], str], str], ...]] = (
+    (("enum_variant",), enum_variants.explain_variant_review, "{}"),
+    (_NAMED_MEMBERS, unique_names.explain_name_review, "{}"),
+    (("const_item", "impl_item", "static_item"), _constant, "{}"),
+    (
+        ("field_initializer",),
+        _field,
+        "The copy begins with {0} too. Check whether {title} needs another value",
+    ),
+    (
+        ("if_expression", "match_arm"),
+        _answer,
+        "The copy answers with {0}, as the CUDA side does. Check whether {title} needs another"
+        " value",
+    ),
+    (
+        ("match_arm",),
+        _argument,
+        "The copy gives {0}, as the CUDA side does, and another arm gives another value. Check"
+        " whether {title} needs its own",
+    ),
+    (
+        ("if_expression",),
+        _alternative,
+        "The CUDA branch accepts {0} before this one does. Check which backend {0} selects",
+    ),
+    (("function_item", "impl_item"), _function, "{}"),
+    (
+        ("expression_statement",),
+        _call,
+        "The copy is given {0}, as CUDA's call is. Check whether {title} needs another value",
+    ),
+    ((), _maker, "{}"),
 )
-"""The kinds of value. One more is a function here, and a row of the table in its test."""
+"""The checks, each with the kinds of site that it is about (all if none) and its sentence."""
 
 
 def _said(node: Node | None) -> str:
@@ -295,10 +293,6 @@ def _arguments(node: Node) -> dict[tuple[str, int], Node]:
     return found
 
 
-def _differ(node: Node, other: Node) -> bool:
-    return node_text(node) != node_text(other)
-
-
 def _given_on(call: Node) -> list[Node]:
     """Return what a call returns as it is, such as the value of ``Some``."""
     function = call.child_by_field_name("function")
@@ -351,7 +345,7 @@ _IN_KERNEL: Final = re.compile(
 
 def explain_platform_literal(job: PortJob, text: str) -> str:
     """Return why a person reviews the values in a copy of Rust source, or an empty string."""
-    return ". ".join(filter(None, (kind(job, text) for kind in _KINDS)))
+    return ". ".join(filter(None, (check(job, text) for check in _KINDS)))
 
 
 def _warp(job: PortJob, text: str) -> str:

@@ -38,6 +38,10 @@ PAIRED: Final = (
     "one of a pair, the other of which stands where the feature is off: with both features on"
     " CUDA's is taken; see whether it should be"
 )
+_IMPLEMENTED: Final = (
+    "with both features on it would be implemented twice: there CUDA's is taken; see whether it"
+    " should be"
+)
 STEPS: Final = frozenset(
     {
         "async_block",
@@ -262,3 +266,12 @@ def _copied(site: Site, member: Node, attributes: tuple[Node, ...]) -> Iterator[
     yield Edit(
         end, end, f"\n\n{indent}{head}#[cfg({write_feature_condition(own)})]\n{indent}{copy}"
     )
+
+
+def explain_giving_way(site: Site) -> str:
+    """Return why the copy of a site is there only where the source's feature is off, or nothing."""
+    if not site.is_cuda_only:
+        return ""
+    if is_paired(site):
+        return PAIRED
+    return _IMPLEMENTED if explain_clash(site) and can_exclude_original(site) else ""

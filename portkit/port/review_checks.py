@@ -8,7 +8,6 @@ person looks at it.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -24,19 +23,20 @@ from portkit.port import (
     error_arms,
     reexported_bindings,
 )
+from portkit.port.cuda_only_deps import CudaOnlyReason
 from portkit.port.dispatch_shim import find_cuda_only_import
 from portkit.syntax.cfg import find_attributes, parse_conditions
-from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import field_text, node_text
 from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from portkit.context.port_job import PortJob, Site
     from portkit.workspace.finding import Finding
 
 _ACTS: Final = "a build script acts by it: see what it is for"
 _HIDES: Final = "with both features on it hides CUDA's value: see that the two do not differ"
-_FOREIGN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
 _ALONE: Final = "it needs what CUDA alone has"
 _NAMED: Final = frozenset({"mod_item", "use_declaration"})
 """What only names something that every build has."""
@@ -44,26 +44,9 @@ _NAMED: Final = frozenset({"mod_item", "use_declaration"})
 
 def apply_review_checks(site: Site, finding: Finding, *, widens: bool) -> Finding:
     """Return a finding with what keeps it from being written, or from being trusted."""
-    alone = cuda_only_deps.explain_cuda_only(site, site.code)
-    if alone is None and widens:
-        reason = _runs(site, site.code)
-        if not reason and site.is_cuda_only:
-            reason = _needs_import(site, site.code)
-        alone = (
-            cuda_only_deps.CudaOnlyReason(reason, settled=False) if reason else _other_side(site)
-        )
-    if alone is None and not widens and (name := bindings_api.find_missing_symbol(site, site.code)):
-        known = find_mapping(name)
-        hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
-        said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
-        alone = cuda_only_deps.CudaOnlyReason(said, settled=False)
-    if (
-        alone is None
-        and not widens
-        and (lacking := bindings_api.explain_missing_name(site, finding))
-    ):
-        alone = cuda_only_deps.CudaOnlyReason(lacking, settled=False)
-    if alone is not None:
+    vetoes = _VETOES_OF_CONDITIONS if widens else _VETOES_OF_COPIES
+    found = (veto(site, finding) for veto in vetoes)
+    if alone := next(filter(None, found), None):
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
     doubt = "" if decided else _explain_site_review(site)
@@ -76,16 +59,37 @@ def apply_review_checks(site: Site, finding: Finding, *, widens: bool) -> Findin
     return replace(finding, applicability=Applicability.REVIEW, message=said)
 
 
+def _find_cuda_only(site: Site, _: Finding) -> CudaOnlyReason | None:
+    return cuda_only_deps.explain_cuda_only(site, site.code)
+
+
+def _find_cuda_use(site: Site, _: Finding) -> CudaOnlyReason | None:
+    reason = _runs(site, site.code)
+    if not reason and site.is_cuda_only:
+        reason = _needs_import(site, site.code)
+    return CudaOnlyReason(reason, settled=False) if reason else None
+
+
+def _find_missing_symbol(site: Site, _: Finding) -> CudaOnlyReason | None:
+    name = bindings_api.find_missing_symbol(site, site.code)
+    if not name:
+        return None
+    known = find_mapping(name)
+    hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
+    said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
+    return CudaOnlyReason(said, settled=False)
+
+
+def _find_missing_name(site: Site, finding: Finding) -> CudaOnlyReason | None:
+    reason = bindings_api.explain_missing_name(site, finding)
+    return CudaOnlyReason(reason, settled=False) if reason else None
+
+
 def join_messages(message: str, *more: str) -> str:
     """Return a message with what is to be said as well: sentences, and halves of one."""
     for each in filter(None, more):
         message += f"{'. ' if each[0].isupper() or each[0] == '`' else '; '}{each}"
     return message
-
-
-def has_linked_functions(text: str) -> bool:
-    """Whether Rust source declares functions that are linked by their names."""
-    return "extern" in text and _FOREIGN.search(strip_comments_and_strings(text)) is not None
 
 
 def explain_review(job: PortJob, text: str) -> str:
@@ -112,21 +116,17 @@ def _explain_site_review(site: Site) -> str:
     """Return why a person should look at what is written there, or an empty string."""
     if site.job.workspace.is_build_script(site.source.path):
         return _ACTS
-    if has_linked_functions(site.code):
+    if c_declarations.has_linked_functions(site.code):
         return c_declarations.explain_c_review(site.job, site.code)
-    if _is_foreign(site):
+    block = site.outer.outer if site.outer is not None else None
+    if block is not None and block.kind == "foreign_mod_item":
         return c_declarations.LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
     hides = pattern not in ("", "_") and site.is_cuda_only and site.job.rename(pattern) == pattern
     return _HIDES if hides else explain_review(site.job, site.code)
 
 
-def _is_foreign(site: Site) -> bool:
-    outer = site.outer
-    return outer is not None and outer.outer is not None and outer.outer.kind == "foreign_mod_item"
-
-
-def _other_side(site: Site) -> cuda_only_deps.CudaOnlyReason | None:
+def _other_side(site: Site, _: Finding) -> CudaOnlyReason | None:
     """Return why nothing takes the place of what stands where the source's feature is off.
 
     Beside ``#[cfg(not(feature = "cuda"))]`` stands CUDA's side, under the same name or next to it.
@@ -149,7 +149,7 @@ def _other_side(site: Site) -> cuda_only_deps.CudaOnlyReason | None:
         if text and not reason and not job.rename_changes_code(text):  # it would be widened as well
             reason = _needs_import(site, text)
         if found is None and reason:
-            found = cuda_only_deps.CudaOnlyReason(
+            found = CudaOnlyReason(
                 f"what stands for CUDA is written by hand: {reason}", settled=True
             )
         if found is not None:
@@ -173,7 +173,19 @@ def _runs(site: Site, text: str) -> str:
     )
 
 
-def _not_written(site: Site, finding: Finding, alone: cuda_only_deps.CudaOnlyReason) -> Finding:
+_VETOES_OF_CONDITIONS: Final = (_find_cuda_only, _find_cuda_use, _other_side)
+    _find_cuda_only,
+    _find_cuda_use,
+    _other_side,
+)
+_VETOES_OF_COPIES: Final[tuple[Callable[[Site, Finding], CudaOnlyReason | None], ...]] = (
+    _find_cuda_only,
+    _find_missing_symbol,
+    _find_missing_name,
+)
+
+
+def _not_written(site: Site, finding: Finding, alone: CudaOnlyReason) -> Finding:
     """Return the finding of a place that gets no counterpart, since it needs what is CUDA's alone.
 
     An arm that other devices share takes its value, if there is one; else one that answers with an
