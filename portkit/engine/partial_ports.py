@@ -20,7 +20,7 @@ from portkit.context.port_job import Gating
 from portkit.engine.scan import sort_key
 from portkit.errors import PlanError
 from portkit.port import error_arms
-from portkit.rules import enum_variant, feature
+from portkit.rules import feature, named_items
 from portkit.workspace.finding import Finding, Status
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def check_variants(whole: Scan, chosen: Scan) -> None:
         raise PlanError(
             f"the variant {whole.job.vendor.variant} of"
             f" {', '.join(_find_dropped_enums(whole, chosen))} is left"
-            f" out ({enum_variant.RULE.code}), and what would be written names it, so that no build"
-            f" would compile: write it too, or leave out {list_places(whole, found)}"
+            f" out ({named_items.ENUM_VARIANT.code}), and what would be written names it, so that"
+            f" no build would compile: write it too, or leave out {list_places(whole, found)}"
         )
 
 
@@ -121,7 +121,7 @@ def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
     """Return the enums with a variant of the source's, and if they have the written one then."""
     found: dict[str, bool] = {}
     for f in whole.findings:
-        if f.code == enum_variant.RULE.code:
+        if f.code == named_items.ENUM_VARIANT.code:
             written = (
                 f.status is Status.TODO and not f.excluded and locate_partial_port(f) in chosen
             )

@@ -7,6 +7,7 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -186,7 +187,9 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
             edits.append(Edit(found.end, found.end, twin))
     if found is None:
         named = intent.name or site.job.vendor.names.word(counterparts.read_item_name(site.node))
-        edits.append(insert_after_site(enum_variants.find_variant_position(site), text, named))
+        is_variant = site.kind == "enum_variant"
+        after = enum_variants.find_variant_position(site) if is_variant else site
+        edits.append(insert_after_site(after, text, named))
     claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
     finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
     if site.kind != "match_arm":
@@ -232,9 +235,11 @@ def _copied(site: Site, name: str) -> str:
         return names.text(
             site.source.text(site.node.start_byte, toml_nodes.find_table_end(site.node))
         )
-    copy = copy_site(
-        site, (*enum_variants.list_variant_changes(site), *unique_names.list_name_changes(site))
-    )
+    if site.kind in ("enum_variant", "field_declaration"):
+        changes = enum_variants.list_variant_changes(site), unique_names.list_name_changes(site)
+        copy = copy_site(site, chain(*changes))
+    else:
+        copy = copy_site(site)
     if alone := find_method_imports(site):
         return import_unnamed(copy, alone)
     return rename_function(copy, name) if name else copy

@@ -115,7 +115,7 @@ def list_variant_changes(site: Site) -> Iterator[tuple[Span, str]]:
 
 def find_variant_position(site: Site) -> Site:
     """Return the variant that the copy of a variant stands behind."""
-    if site.kind != "enum_variant" or not _numbered(site):
+    if not _numbered(site):
         return site
     last, attributes = [each for each in site.siblings if each[0].type == "enum_variant"][-1]
     return replace(site, node=last, attributes=attributes)

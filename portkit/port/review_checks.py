@@ -25,6 +25,7 @@ from portkit.port import (
 )
 from portkit.port.cuda_only_deps import CudaOnlyReason
 from portkit.port.dispatch_shim import find_cuda_only_import
+from portkit.port.vetoes import runs_cuda_tool
 from portkit.syntax.cfg import find_attributes, parse_conditions
 from portkit.syntax.source_file import field_text, node_text
 from portkit.workspace.finding import Applicability, Status
@@ -167,17 +168,10 @@ def _runs(site: Site, text: str) -> str:
     """Return why a text of a site's file would build for the source vendor, if it would."""
     if not cuda_tools.may_run_cuda_tools(site.job, site.source):
         return ""
-    copy = site.job.rename(text)
-    return cuda_tools.explain_cuda_tool(site.job, copy) or cuda_tools.explain_uncopied_call(
-        site, copy
-    )
+    return runs_cuda_tool(site, site.job.rename(text))
 
 
 _VETOES_OF_CONDITIONS: Final = (_find_cuda_only, _find_cuda_use, _other_side)
-    _find_cuda_only,
-    _find_cuda_use,
-    _other_side,
-)
 _VETOES_OF_COPIES: Final[tuple[Callable[[Site, Finding], CudaOnlyReason | None], ...]] = (
     _find_cuda_only,
     _find_missing_symbol,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.public_api import find_api_changes
-from portkit.rules import added_file, enum_variant
+from portkit.rules import added_file, named_items
 from portkit.syntax.value import Value
 from portkit.workspace.edits import find_clash, write_edits
 from portkit.workspace.finding import Status
@@ -46,7 +46,7 @@ def find_additions(scan: Scan) -> Additions:
     before, after = {}, {}
     for path, findings in todo.items():
         source = scan.job.workspace.sources.get(path)
-        has_enum = any(f.code == enum_variant.RULE.code for f in findings)
+        has_enum = any(f.code == named_items.ENUM_VARIANT.code for f in findings)
         is_manifest = path.rpartition("/")[2] == _MANIFEST
         if source is None or not (has_enum or is_manifest) or find_clash(findings):
             continue

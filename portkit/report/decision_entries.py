@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import State
-from portkit.rules import device_check, peer_check
+from portkit.rules import device_conditions, peer_check
 from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def render_decision(site: ReportedSite) -> str:
     to write one is the user's.
     """
     verdicts = {
-        device_check.RULE.code: "keep" if site.status is Status.NONE else "widen",
+        device_conditions.DEVICE_CHECK.code: "keep" if site.status is Status.NONE else "widen",
         peer_check.RULE.code: _PEER,
     }
     verdict = verdicts.get(site.code, "")

@@ -14,7 +14,7 @@ from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from portkit.rules import enum_variant, feature, field, use_list
+from portkit.rules import feature, named_items, use_list
 from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
@@ -147,13 +147,13 @@ class _Names:
             if written[number].code == use_list.RULE.code:  # members of a list have no `use`
                 for name in {*_NAME.findall(self.plain[number])} - known:
                     self.imported[name].append((number, False))
-            if written[number].code == enum_variant.RULE.code:
+            if written[number].code == named_items.ENUM_VARIANT.code:
                 self.variants[written[number].symbol.rpartition("enum ")[2]].append(number)
 
     def _defined(self, number: int) -> set[str]:
         w, plain = self.written[number], self.plain[number]
         found = {*_ITEM.findall(plain), *_ALIAS.findall(plain)}
-        if w.code in (enum_variant.RULE.code, field.RULE.code):
+        if w.code in (named_items.ENUM_VARIANT.code, named_items.FIELD.code):
             found |= {*_MEMBER.findall(plain)} - {self.variant}
         if w.added_crate:
             found.add(_normalize_name(w.added_crate))

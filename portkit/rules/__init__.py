@@ -1,8 +1,9 @@
-"""The rules: one construct each, in a file named after the construct that it finds.
+"""The rules: one construct each, in a file that has its name, or in a file of a family.
 
 A rule is a pure function. It never writes or prints, and reads no file of the tree but those that
-it is given. Its module's docstring is its documentation: ``portkit explain`` and ``docs/rules``
-show it. Every module of this package is a rule; there is no list of them.
+it is given. Its documentation is its module's docstring, or its `page` in a family: ``portkit
+explain`` and ``docs/rules`` show it. portkit finds the rules in the modules of this package; there
+is no list of them.
 """
 
 from __future__ import annotations
@@ -28,20 +29,22 @@ if TYPE_CHECKING:
 
 
 class _RuleDocs:
-    """What rules of every kind have: the name and the documentation of their module."""
+    """The name and the documentation of a rule: its own, or those of its module."""
 
     __slots__ = ()
     check: Callable[..., object]
+    own_name: str
+    page: str
 
     @property
     def name(self) -> str:
-        """The name of the module."""
-        return self.check.__module__.rpartition(".")[2]
+        """The name of the construct."""
+        return self.own_name or self.check.__module__.rpartition(".")[2]
 
     @property
     def doc(self) -> str:
         """The documentation."""
-        return sys.modules[self.check.__module__].__doc__ or ""
+        return self.page or sys.modules[self.check.__module__].__doc__ or ""
 
 
 class SiteRule(Value, _RuleDocs, frozen=True, eq=False):
@@ -50,6 +53,8 @@ class SiteRule(Value, _RuleDocs, frozen=True, eq=False):
     code: str  # its stable code, ``PKnnn``
     nodes: frozenset[str]  # the kinds of syntax node that it looks at; ``*`` for all
     check: Callable[[Site], Iterator[Intent]]  # from a site to what is wanted there
+    own_name: str = ""
+    page: str = ""
 
 
 class FileFilter(Enum):
@@ -70,6 +75,8 @@ class FileRule(Value, _RuleDocs, frozen=True, eq=False):
     when: FileFilter  # which files it is asked about
     # from a file to findings. What it claims is not looked at place by place
     check: Callable[[PortJob, SourceFile], Iterator[Finding]]
+    own_name: str = ""
+    page: str = ""
 
 
 class TreeRule(Value, _RuleDocs, frozen=True, eq=False):
@@ -77,6 +84,8 @@ class TreeRule(Value, _RuleDocs, frozen=True, eq=False):
 
     code: str  # its stable code, ``PKnnn``
     check: Callable[[PortJob], Iterator[Finding]]  # from the job to findings
+    own_name: str = ""
+    page: str = ""
 
 
 class ExceptionRule(Value, _RuleDocs, frozen=True, eq=False):
@@ -88,6 +97,8 @@ class ExceptionRule(Value, _RuleDocs, frozen=True, eq=False):
     check: Callable[
         [ExclusionComment | Exclusion, Sequence[str], Collection[str]], Iterator[Finding]
     ]
+    own_name: str = ""
+    page: str = ""
 
 
 class ProfileRule(Value, _RuleDocs, frozen=True, eq=False):
@@ -96,6 +107,8 @@ class ProfileRule(Value, _RuleDocs, frozen=True, eq=False):
     code: str  # its stable code, ``PKnnn``
     # from the job, what was found and what ``portkit.toml`` says to findings
     check: Callable[[PortJob, Sequence[Finding], Settings], tuple[Finding, ...]]
+    own_name: str = ""
+    page: str = ""
 
 
 class GapRule(Value, _RuleDocs, frozen=True, eq=False):
@@ -103,6 +116,8 @@ class GapRule(Value, _RuleDocs, frozen=True, eq=False):
 
     code: str  # its stable code, ``PKnnn``
     check: Callable[[PortJob, MatchGap], Finding]  # from the job and the gap to a finding
+    own_name: str = ""
+    page: str = ""
 
 
 Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule | GapRule
@@ -113,5 +128,6 @@ def list_rules() -> tuple[Rule, ...]:
     """Return every rule, sorted by code."""
     # `pkgutil` would find them as well; to load it takes as long as to load five of them.
     names = (p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__")
-    found = [import_module(f"{__name__}.{name}").RULE for name in names]
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    found = {v.code: v for m in modules for v in vars(m).values() if isinstance(v, Rule)}
+    return tuple(found[code] for code in sorted(found))
