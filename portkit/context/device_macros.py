@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from portkit.context.port_job import DeviceMacro
+from tree_sitter import Node
+
+from portkit.context.port_job import DeviceMacro, PortJob
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.token_items import find_item_end, skip_attributes
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
 
 _PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
 _NAME = re.compile(r"\$(\w+)\s*:\s*ident\b")

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
+from portkit.profiles.entries import Condition
 from portkit.syntax import patterns
 from portkit.syntax.features import cargo_feature_variable
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.entries import Condition
-
 
 _ANY_OF_ONE: Final = re.compile(r'any\((feature = "[^"]*")\)')
 _MOST: Final = 100

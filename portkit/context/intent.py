@@ -7,14 +7,11 @@ feature, what it accounts for and which bytes change: `portkit.port.emit` alone 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from portkit.syntax.span import Span
 
 
 class Intent(Value, frozen=True, eq=False):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tree_sitter import Node, Tree
+
+from portkit.context.port_job import Site
 from portkit.syntax.known_macros import EVALUATING, find_use
-from portkit.syntax.source_file import field_text, find_grammar
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
-
-    from portkit.context.port_job import Site
-    from portkit.syntax.source_file import SourceFile
+from portkit.syntax.source_file import SourceFile, field_text, find_grammar
 
 Known = dict[tuple[Any, ...], Any]
 """Parsed fragments, which live as long as their nodes are used."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.macro_fragments import find_macro_name, parse_body
+from portkit.context.port_job import PortJob, Site
 from portkit.syntax.cfg import find_conditions_around
 from portkit.syntax.imports import find_imported_names
 from portkit.syntax.items import describe_impl
@@ -25,14 +29,7 @@ from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import find_occurrences
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
-    Matches = tuple[tuple[str, ...], ...]
+Matches = tuple[tuple[str, ...], ...]
 
 
 _DEFINED: Final = re.compile(rb"\bmacro_rules!\s*(?:r#)?(\w+)")

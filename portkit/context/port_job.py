@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -10,28 +11,23 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import field
+from tree_sitter import Node
 
 from portkit.hipify.paths import BUILD_SCRIPT
-from portkit.profiles.entries import ProsePatch
+from portkit.profiles.entries import PatchEntry, ProsePatch
+from portkit.profiles.profile import CodebaseProfile, VendorProfile
+from portkit.profiles.settings import Exclusion
 from portkit.syntax import features
 from portkit.syntax.cfg import FIELD_VALUES, Cfg, find_attributes, parse_conditions
 from portkit.syntax.name_table import find_feature_conditions, strip_comments_and_strings
-from portkit.syntax.source_file import ATTACHED, node_text
+from portkit.syntax.source_file import ATTACHED, SourceFile, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import caseless_word_pattern, find_occurrences
+from portkit.workspace.cargo_workspace import Crate, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.hipify.translator import Translation
-    from portkit.profiles.entries import PatchEntry
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.profiles.settings import Exclusion
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.cargo_workspace import Crate, Workspace
+    from portkit.hipify.translator import Translation  # few scans have a kernel
 
 Kind = TypeVar("Kind", bound="PatchEntry")
 Made = TypeVar("Made")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from portkit.context.port_job import Site
+from portkit.context.port_job import Site
 
 _BINDINGS: Final = "pyo3"
 """By which a crate makes a module of Python."""

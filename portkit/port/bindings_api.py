@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from portkit.context.port_job import PortJob, Site
 from portkit.hipify.api_table import find_mapping
 from portkit.port.hip_bindings import HOME, list_binding_files
 from portkit.shipped import shipped
@@ -23,14 +26,7 @@ from portkit.syntax.imports import find_import_leaves, find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.finding import Finding
-
+from portkit.workspace.finding import Finding
 
 _Asked = tuple[str, tuple[str, ...]]
 _BELOW: Final = re.compile(r"\s*::\s*(\w+(?:\s*::\s*\w+)*)")

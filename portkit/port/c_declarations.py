@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
+from portkit.context.port_job import PortJob, Site
 from portkit.hipify.api_table import find_mapping
+from portkit.profiles.profile import VendorProfile
 from portkit.syntax.cfg import find_attributes
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import (
@@ -27,15 +31,7 @@ from portkit.syntax.source_file import (
     node_text,
 )
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.profile import VendorProfile
-    from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.cargo_workspace import Workspace
 
 _EXTERN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
 LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"

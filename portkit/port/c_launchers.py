@@ -10,24 +10,21 @@ launch met is an error of the next call.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob
 from portkit.hipify.paths import derive_hip_path
 from portkit.port import cuda_tools
 from portkit.port.hip_bindings import requires_bindings
+from portkit.profiles.cuda_only_crate import CudaOnlyCrate
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_workspace import CUDA_CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
 
 _FOREIGN: Final = re.compile(r"\bextern\b")
 _UNIT: Final = re.compile(r'"([^"\s]*\.cu)"')

@@ -8,20 +8,16 @@ of value is one function from what is copied to a sentence, which names the valu
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port import enum_variants, unique_names
 from portkit.syntax.items import describe_impl
 from portkit.syntax.name_table import NO_CODE, normalize_rust, strip_comments_and_strings
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
 
 _NUMBERS: Final = frozenset({"char_literal", "float_literal", "integer_literal"})
 _STRINGS: Final = frozenset({"raw_string_literal", "string_literal"})

@@ -8,13 +8,17 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
+from portkit.context.port_job import PortJob, Site
 from portkit.port.item_patches import (
     IN_PLACE,
+    PatchMatch,
     find_patch_matches,
     find_text_places,
     is_patch_excluded,
@@ -22,10 +26,11 @@ from portkit.port.item_patches import (
 from portkit.port.peer_arms import DefaultAnswers, find_backend_answer
 from portkit.port.template_values import render_template
 from portkit.port.whole_files import is_own_module
-from portkit.profiles.entries import CopyRepair, ItemOverride
+from portkit.profiles.entries import CopyRepair, ItemOverride, TokenPatch
 from portkit.syntax import patterns
 from portkit.syntax.cfg import (
     ITEMS_WITH_INNER_ATTRIBUTES,
+    Cfg,
     find_attributes,
     parse_cfg,
     parse_cfg_macro,
@@ -34,6 +39,7 @@ from portkit.syntax.cfg import (
 from portkit.syntax.items import ITEMS, describe_item
 from portkit.syntax.name_table import TOKEN, normalize_rust
 from portkit.syntax.source_file import (
+    SourceFile,
     contains_place,
     field_text,
     group_attributes,
@@ -43,18 +49,6 @@ from portkit.syntax.source_file import (
 from portkit.syntax.span import Span
 from portkit.syntax.token_patterns import fill_template
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.port.item_patches import PatchMatch
-    from portkit.profiles.entries import TokenPatch
-    from portkit.syntax.cfg import Cfg
-    from portkit.syntax.source_file import SourceFile
-
 
 _USE: Final = re.compile(r"\buse\s+(?:\w+\s*::\s*)+(\w*[a-z]\w*)\s*::\s*(CU[A-Z0-9_]+)\s*;")
 """A value of an enum of CUDA's, whose name is in capitals, and the enum, whose name is not."""

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.device_queries import list_cuda_queries, list_if_chain
+from portkit.context.port_job import PortJob, Site
 from portkit.port import error_arms
 from portkit.port.copy_item import copy_range
 from portkit.port.gating import (
@@ -26,14 +30,7 @@ from portkit.syntax.source_file import field_text, node_text, span_of
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
-    Sibling = tuple[Node, tuple[Node, ...]]
+Sibling = tuple[Node, tuple[Node, ...]]
 
 _ALIKE: Final = (
     frozenset({"function_item", "function_signature_item"}),

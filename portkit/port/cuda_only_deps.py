@@ -12,9 +12,13 @@ is left out by that is said, and nothing wrong is written.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port.whole_files import find_declared_file
 from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.features import enables_any, enables_dependency
@@ -23,16 +27,8 @@ from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import find_declared_dependencies
+from portkit.workspace.cargo_workspace import Crate
 from portkit.workspace.lock_file import find_dependency_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.cargo_workspace import Crate
-
 
 _USE: Final = re.compile(r"\b(pub\b(?:\([^)]*\))?\s+)?use\s+([^;{}]*(?:\{[^;]*\})?[^;{}]*);")
 

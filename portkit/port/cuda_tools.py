@@ -7,9 +7,11 @@ is in the vendor's profile, in words; what is written instead is a person's, or 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from portkit.context.device_queries import name_feature_variable
+from portkit.context.port_job import PortJob, Site
 from portkit.port import c_declarations
 from portkit.port.copy_item import copy_range, find_override
 from portkit.syntax.imports import find_import_paths, find_imported_names
@@ -20,14 +22,8 @@ from portkit.syntax.name_table import (
     strip_comments,
     strip_comments_and_strings,
 )
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.word_search import build_word_finder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.syntax.source_file import SourceFile
-
 
 _CC: Final = r"\.%s\s*\(\s*true\s*\)"
 """What has the crate ``cc`` run the compiler of a vendor (its documentation, ``Build::cuda``)."""

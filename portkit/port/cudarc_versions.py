@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from portkit.errors import ConfigError
 from portkit.hipify.paths import BUILD_SCRIPT, PATCH_FILE
+from portkit.profiles.profile import CodebaseProfile, VendorProfile
 from portkit.profiles.settings import BINDINGS as SOURCE
-from portkit.profiles.settings import NAME
+from portkit.profiles.settings import NAME, Settings
 from portkit.syntax.features import is_feature_spelling
+from portkit.workspace.cargo_workspace import Workspace
 from portkit.workspace.manifest import parse_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.profiles.settings import Settings
-    from portkit.workspace.cargo_workspace import Workspace
-
 
 _REQUIREMENT = re.compile(r"[\^~=\s]*(\d+(?:\.\d+)*)")
 _DEFINITION = r"\b(?:struct|enum|union|type|trait|as)\s+%s\b"

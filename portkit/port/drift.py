@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob
 from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.items import ITEMS, describe_item
 from portkit.syntax.name_table import strip_comments
@@ -15,14 +18,6 @@ from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_workspace import CUDA_CODE
 from portkit.workspace.finding import Applicability, Edit, Finding, NewFile, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-
 
 _CONTAINERS = frozenset({"impl_item", "trait_item"})
 _WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]""")

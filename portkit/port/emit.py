@@ -7,14 +7,16 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
 from portkit.context import intent as wants
 from portkit.context.device_queries import list_chain_links
-from portkit.context.port_job import Gating
+from portkit.context.port_job import Gating, Site
 from portkit.port import (
     counterparts,
     cuda_tools,
@@ -41,14 +43,6 @@ from portkit.syntax.source_file import node_text, parses_as_items
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
-
 
 _NO_PATTERN = re.compile(
     r"\|\||#\s*\[|::\s*(?:_|mut|ref)\b"

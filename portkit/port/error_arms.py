@@ -14,25 +14,19 @@ which fits any type (the Rust reference, "Never type") and may stand in a ``cons
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
-from portkit.context.port_job import Gating
+from portkit.context.port_job import Gating, PortJob, Site
 from portkit.port import gating
 from portkit.port.insert_position import insert_after_site
 from portkit.syntax import patterns
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
 
 _BEGIN: Final = "left out: "
 _REASON: Final = "\0"

@@ -8,13 +8,19 @@ person looks at it. So does the copy of an implementation that would stand twice
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port.copy_item import copy_range
 from portkit.port.counterparts import read_item_name
 from portkit.port.gating import write_feature_condition, write_feature_without
+from portkit.profiles.entries import FeatureConflict
 from portkit.syntax.cfg import (
     ITEMS_WITH_INNER_ATTRIBUTES,
+    Cfg,
     find_attributes,
     parse_conditions,
     widen_condition,
@@ -23,16 +29,6 @@ from portkit.syntax.imports import find_imported_names
 from portkit.syntax.items import describe_impl, describe_item
 from portkit.syntax.source_file import group_attributes, node_text
 from portkit.workspace.finding import Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.entries import FeatureConflict
-    from portkit.syntax.cfg import Cfg
-
 
 PAIRED: Final = (
     "one of a pair, the other of which stands where the feature is off: with both features on"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_only_deps
 from portkit.port.hip_bindings import FLOAT8
 from portkit.port.whole_crates import is_cuda_always_compiled
 from portkit.syntax.features import is_feature_spelling, parse_feature_member
 from portkit.syntax.toml_nodes import find_root, read_entry_name
 from portkit.workspace.cargo_resolution import (
+    Manifest,
     find_declared_dependencies,
     find_requestable_features,
     join_path,
 )
-
-if TYPE_CHECKING:
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.cargo_resolution import Manifest
-    from portkit.workspace.cargo_workspace import Crate
+from portkit.workspace.cargo_workspace import Crate
 
 
 def convert_member(site: Site, name: str, member: str) -> str:

@@ -7,22 +7,17 @@ cfg`` what names something of the written vendor's stands under its feature; the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.context.macro_fragments import find_macro_name
 from portkit.context.macro_items import find_definitions
-from portkit.context.port_job import Gating
+from portkit.context.port_job import Gating, PortJob, Site
 from portkit.syntax.features import cargo_feature_variable
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
-from portkit.syntax.source_file import field_text, find_descendants, node_text
+from portkit.syntax.source_file import SourceFile, field_text, find_descendants, node_text
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import find_occurrences
-
-if TYPE_CHECKING:
-    from portkit.context.port_job import PortJob, Site
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.cargo_workspace import Crate
-
+from portkit.workspace.cargo_workspace import Crate
 
 _ROOTS: Final = ("src/lib.rs", "src/main.rs")
 _FILE: Final = re.compile(r"src/(\w+)(?:/mod)?\.rs")

@@ -8,20 +8,17 @@ their names differ by the device's alone, as ``cpu_fwd`` and ``cuda_fwd``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port import gating
+from portkit.profiles.entries import Host
 from portkit.syntax.imports import find_import_leaves, read_leaf_name
 from portkit.syntax.source_file import field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.entries import Host
 
 _INDENT: Final = "    "
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.context.port_job import Site
 from portkit.syntax import python_nodes, toml_nodes
 from portkit.syntax.cfg import FIELD_VALUES
-from portkit.syntax.source_file import node_text
+from portkit.syntax.source_file import SourceFile, node_text
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
-    from portkit.syntax.source_file import SourceFile
-    from portkit.syntax.span import Span
 
 _SPACED = frozenset(
     {

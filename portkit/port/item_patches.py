@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob
 from portkit.port.template_values import render_template
 from portkit.profiles.entries import (
     CopyPatch,
@@ -24,23 +28,12 @@ from portkit.profiles.entries import (
 )
 from portkit.syntax.items import find_items
 from portkit.syntax.name_table import normalize_rust
-from portkit.syntax.source_file import node_text
+from portkit.syntax.source_file import SourceFile, node_text
 from portkit.syntax.span import Span
-from portkit.syntax.token_patterns import tokenize_rust
+from portkit.syntax.token_patterns import Token, tokenize_rust
 from portkit.syntax.value import Value
 from portkit.workspace import exclusion_comments
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
-    from portkit.syntax.token_patterns import Token
-
 
 OVERRIDE, REPAIR, ADJUST = "PK104", "PK107", "PK108"
 IDLE = "PK904"

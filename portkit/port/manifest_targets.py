@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from portkit.context.port_job import PortJob
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import TARGET_KINDS, join_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.workspace.cargo_workspace import Crate
+from portkit.workspace.cargo_workspace import Crate
 
 
 class Target(Value, frozen=True):

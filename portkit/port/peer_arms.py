@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port import error_arms
 from portkit.syntax import patterns
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import contains_place, field_text, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
 
 
 def exclude_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:

@@ -10,27 +10,22 @@ a manifest beside the tree, or the version of the codebase that the tree asks fo
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
 from portkit.port.cudarc_versions import list_dependency_entries, parse_version
 from portkit.profiles.entries import parse_release
+from portkit.profiles.profile import CodebaseProfile, PortedDependency, VendorProfile
 from portkit.syntax.imports import find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace import lock_file
-from portkit.workspace.cargo_workspace import find_workspace_root
+from portkit.workspace.cargo_workspace import Workspace, find_workspace_root
 from portkit.workspace.manifest import parse_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.profile import CodebaseProfile, PortedDependency, VendorProfile
-    from portkit.workspace.cargo_workspace import Workspace
 
 _REQUIREMENT: Final = re.compile(r"([\^~=]?)\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+][\w.+-]+)?")
 """A requirement of one part (the Cargo book, "Specifying Dependencies")."""

@@ -8,11 +8,12 @@ person looks at it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.context.port_job import may_include_headers
+from portkit.context.port_job import PortJob, Site, may_include_headers
 from portkit.hipify.api_table import find_mapping
 from portkit.port import (
     bindings_api,
@@ -28,13 +29,7 @@ from portkit.port.dispatch_shim import find_cuda_only_import
 from portkit.port.vetoes import runs_cuda_tool
 from portkit.syntax.cfg import find_attributes, parse_conditions
 from portkit.syntax.source_file import field_text, node_text
-from portkit.workspace.finding import Applicability, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Applicability, Finding, Status
 
 _ACTS: Final = "a build script acts by it: see what it is for"
 _HIDES: Final = "with both features on it hides CUDA's value: see that the two do not differ"

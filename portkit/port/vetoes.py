@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection
+from typing import Final
 
+from portkit.context.port_job import Site
 from portkit.port import (
     c_declarations,
     counterparts,
@@ -23,11 +25,6 @@ from portkit.syntax.imports import find_imported_names
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import node_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from portkit.context.port_job import Site
 
 _NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
 _ONE_MORE = "with both features on there would be one more of them: choose by hand"

@@ -12,25 +12,20 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-from portkit.profiles.profile import format_dependency
+from portkit.profiles.profile import CodebaseProfile, VendorProfile, format_dependency
 from portkit.syntax.features import is_feature_spelling
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.word_search import build_word_finder
 from portkit.workspace.cargo_resolution import find_requestable_features
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.workspace.cargo_workspace import Crate, Workspace
-
+from portkit.workspace.cargo_workspace import Crate, Workspace
 
 _ASKS: Final = re.compile(r"\bcfg\b|\bCARGO_(?:FEATURE|CFG)_")
 """What asks in a build script what is built (the Cargo book, "Environment Variables")."""

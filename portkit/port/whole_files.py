@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from portkit.context.port_job import Gating
+from tree_sitter import Node
+
+from portkit.context.port_job import Gating, PortJob
 from portkit.port.manifest_targets import find_target
 from portkit.syntax.cfg import parse_cfg, parse_conditions
 from portkit.syntax.module_files import find_declarations, find_module_files, read_path
 from portkit.syntax.public_names import find_public_names
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Set
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-
 
 _DECLARATION = re.compile(rb"\bmod\b")
 _MODULE = re.compile(rb"mod \w+;")

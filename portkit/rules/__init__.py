@@ -9,23 +9,19 @@ is no list of them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from portkit.context.intent import Intent, MatchGap
+from portkit.context.port_job import PortJob, Site
+from portkit.profiles.settings import Exclusion, Settings
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from portkit.context.intent import Intent, MatchGap
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.settings import Exclusion, Settings
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.exclusion_comments import ExclusionComment
-    from portkit.workspace.finding import Finding
+from portkit.workspace.exclusion_comments import ExclusionComment
+from portkit.workspace.finding import Finding
 
 
 class _RuleDocs:

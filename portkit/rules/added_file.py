@@ -8,23 +8,17 @@ as it is. Translations beside their sources are a person's where another file ha
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
 from portkit.port.drift import find_drift
-from portkit.port.new_files import list_added_files
+from portkit.port.new_files import AddedFiles, list_added_files
 from portkit.rules import TreeRule
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, NewFile, Status, no_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.port.new_files import AddedFiles
-
 
 CODE = "PK103"
 NEW_CRATE = "new crate"

@@ -12,21 +12,18 @@ Not handled: arguments that are no expressions, which are listed as unaccounted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.device_queries import is_cuda_query, is_query_path
 from portkit.context.intent import Intent, RequireManual
 from portkit.context.macro_fragments import find_macro_name, parse_arguments
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.known_macros import MacroUse, find_use
 from portkit.syntax.source_file import node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _PATHS: Final = frozenset({"scoped_identifier", "scoped_type_identifier"})
 

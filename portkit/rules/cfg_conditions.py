@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import (
     CopySite,
@@ -13,6 +13,7 @@ from portkit.context.intent import (
     RequireManual,
     WidenCondition,
 )
+from portkit.context.port_job import Site
 from portkit.port import counterparts, cuda_tools, feature_conflicts
 from portkit.port.copy_item import find_override
 from portkit.port.cuda_only_deps import explain_cuda_only_module, find_cuda_file, is_lone_twin
@@ -21,19 +22,13 @@ from portkit.port.feature_conflicts import STEPS, is_paired
 from portkit.port.item_patches import hash_item
 from portkit.port.template_values import render_template
 from portkit.port.whole_files import find_declared_file, find_module_file
+from portkit.profiles.entries import ItemOverride
 from portkit.rules import SiteRule, match_arms, statement
 from portkit.syntax import imports
 from portkit.syntax.cfg import find_attributes, parse_cfg_attr
 from portkit.syntax.module_files import read_path
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
-    from portkit.profiles.entries import ItemOverride
-
 
 _WORDS = {
     "block": "cfg block",

@@ -9,16 +9,12 @@ Not handled: whether what the comment says is still true.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import Intent, LeaveUnchanged, ReplaceText
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

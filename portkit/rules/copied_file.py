@@ -12,23 +12,18 @@ names what the bindings do not have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from portkit.context.port_job import PortJob
 from portkit.port import bindings_api, c_declarations, cuda_tools
 from portkit.port.c_declarations import has_linked_functions
 from portkit.port.copy_item import copy_file
 from portkit.port.drift import find_drift
 from portkit.port.review_checks import explain_review, join_messages
 from portkit.rules import FileFilter, FileRule
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, NewFile, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
-
 
 CODE = "PK101"
 

@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from portkit.context.intent import InsertText, Intent, LeaveUnchanged, RequireManual
+from portkit.context.port_job import Site
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.port import counterparts
 from portkit.port.hip_bindings import has_bindings_dependency
@@ -41,11 +43,6 @@ from portkit.syntax.toml_nodes import (
     read_strings,
     read_table_header,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 _TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.context.device_queries import (
     find_deciding_node,
@@ -25,19 +27,13 @@ from portkit.context.intent import (
     RequireManual,
     WidenCondition,
 )
+from portkit.context.port_job import Site
 from portkit.port import cuda_tools
 from portkit.rules import SiteRule
 from portkit.syntax import patterns
 from portkit.syntax.cfg import parse_cfg_macro
 from portkit.syntax.source_file import field_text, node_text, span_of, spans_of
 from portkit.syntax.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 
 def check_device_check(site: Site) -> Iterator[Intent]:

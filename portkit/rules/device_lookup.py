@@ -10,21 +10,17 @@ calls are a person's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.context.intent import Intent, ReplaceText, RequireManual
+from portkit.context.port_job import Site
 from portkit.port import cuda_only_deps
 from portkit.rules import SiteRule
 from portkit.syntax.cfg import find_attributes, parse_conditions
 from portkit.syntax.items import find_items
 from portkit.syntax.source_file import field_text, find_statement, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.device_macros import (
     describe_device_macro,
@@ -30,17 +33,11 @@ from portkit.context.intent import (
 )
 from portkit.context.macro_fragments import find_macro_name, is_evaluating
 from portkit.context.macro_items import count_copies, find_arms
+from portkit.context.port_job import DeviceMacro, PortJob, Site
 from portkit.port import gating
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import COMMENTS, field_text, node_text, parses_as_items
 from portkit.syntax.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import DeviceMacro, PortJob, Site
 
 
 def check_device_macro(site: Site) -> Iterator[Intent]:

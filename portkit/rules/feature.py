@@ -34,7 +34,7 @@ which is left to a person. Where the default does, `portkit verify` asks for the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import (
     AddToList,
@@ -44,6 +44,7 @@ from portkit.context.intent import (
     ListMember,
     RequireManual,
 )
+from portkit.context.port_job import Site
 from portkit.port import counterparts, cuda_only_deps
 from portkit.port.feature_members import (
     convert_member,
@@ -68,11 +69,6 @@ from portkit.syntax.toml_nodes import (
     unquote,
 )
 from portkit.syntax.toml_nodes import quote_key as key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

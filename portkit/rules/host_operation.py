@@ -12,16 +12,12 @@ with an error, and one in a file that brings in ``CpuStorage`` by ``*``. Those s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import InsertText, Intent
+from portkit.context.port_job import Site
 from portkit.port.host_fallback import write_host_fallback
 from portkit.rules import SiteRule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

@@ -14,36 +14,28 @@ A line of ``portkit.review.toml`` does nothing where no place has its identity o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.codebases.registry import MAIN, find_shipped
+from portkit.context.port_job import PortJob
 from portkit.port.item_patches import IDLE
 from portkit.port.new_files import WORKFLOWS
 from portkit.profiles.accepted_findings import NAME as LOOKED
-from portkit.profiles.entries import Entry, ExtraArms, Guard, ProsePatch, Section, TextPatch
-from portkit.profiles.settings import NAME
+from portkit.profiles.entries import Entry, ExtraArms, Guard, Patch, ProsePatch, Section, TextPatch
+from portkit.profiles.settings import NAME, Settings
 from portkit.rules import ProfileRule
 from portkit.syntax.items import find_items
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
-from portkit.syntax.typed_toml import KeyLines
+from portkit.syntax.typed_toml import Key, KeyLines
 from portkit.workspace.finding import Applicability, Finding, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.entries import Patch
-    from portkit.profiles.settings import Settings
-    from portkit.syntax.typed_toml import Key
-
-    _Idle = tuple[Key, str, str]
-    """Where an entry stands in the profile, what it names, and what is wrong."""
-    from collections.abc import Callable, Iterable
-
-    from portkit.syntax.source_file import SourceFile
+_Idle = tuple[Key, str, str]
+"""Where an entry stands in the profile, what it names, and what is wrong."""
 
 
 def has_target(job: PortJob, patch: Patch) -> bool:

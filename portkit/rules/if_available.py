@@ -15,18 +15,15 @@ Not handled: a call of a type that is CUDA's own, which is left to a person.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.intent import AlreadyPorted, Intent, LeaveUnchanged, ReplaceText, RequireManual
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import field_text, find_statement, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _GOES_ON: Final = frozenset({"is_ok", "ok", "or", "or_else", "unwrap_or", "unwrap_or_else"})
 """Methods of a result after which code goes on, whatever went wrong."""

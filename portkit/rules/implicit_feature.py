@@ -13,9 +13,12 @@ Not handled: a dependency in a table of its own, ``[dependencies.cuda]``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.context.intent import AlreadyPorted, InsertText, Intent
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.rules.dependency import name_counterpart
 from portkit.syntax.toml_nodes import (
@@ -28,13 +31,6 @@ from portkit.syntax.toml_nodes import (
 )
 from portkit.syntax.toml_nodes import quote_key as key
 from portkit.workspace.cargo_resolution import find_requestable_features
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

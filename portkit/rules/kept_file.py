@@ -11,10 +11,10 @@ that requires CUDA's feature, and whose name says nothing of CUDA.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from portkit.context.port_job import Gating
+from portkit.context.port_job import Gating, PortJob
 from portkit.port import cuda_only_deps
 from portkit.port.c_launchers import find_launchers
 from portkit.port.manifest_targets import find_cuda_only_target
@@ -23,15 +23,10 @@ from portkit.port.whole_files import find_unported_feature_of_file
 from portkit.rules import FileFilter, FileRule
 from portkit.rules.page_section import find_section
 from portkit.syntax.name_table import strip_comments_and_strings
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.cargo_workspace import CUDA_CODE, KERNELS
 from portkit.workspace.finding import Applicability, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
 
 
 def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:

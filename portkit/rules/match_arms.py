@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.intent import (
     AlreadyPorted,
@@ -12,10 +15,12 @@ from portkit.context.intent import (
     Intent,
     JoinPatterns,
     LeaveUnchanged,
+    MatchGap,
     MissingArmBehavior,
     RequireManual,
     WidenCondition,
 )
+from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_tools, peer_arms
 from portkit.port.error_arms import is_error_arm
 from portkit.port.template_values import render_template
@@ -24,14 +29,6 @@ from portkit.rules import GapRule, SiteRule
 from portkit.syntax import patterns
 from portkit.syntax.source_file import node_text, spans_of
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.intent import MatchGap
-    from portkit.context.port_job import PortJob, Site
 
 
 def check_match_arm(site: Site) -> Iterator[Intent]:

@@ -22,10 +22,14 @@ Not handled: whether what the message says is still true.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.device_queries import name_feature_variable, read_callee_name
 from portkit.context.intent import Intent, LeaveUnchanged, ReplaceText, RequireManual
+from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_tools
 from portkit.rules import SiteRule
 from portkit.syntax.cfg import find_conditions_around
@@ -34,14 +38,6 @@ from portkit.syntax.items import find_items
 from portkit.syntax.known_macros import MacroUse, find_use
 from portkit.syntax.name_table import find_feature_conditions
 from portkit.syntax.source_file import field_text, find_descendants, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
 
 _GIVEN: Final = frozenset({"arguments", "token_tree"})
 _FUNCTIONS: Final = frozenset({"context", "expect", "expect_err"})

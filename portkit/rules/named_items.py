@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.context.device_macros import find_device_rule
 from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
 from portkit.context.macro_items import is_definition_needed
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.items import describe_impl
 from portkit.syntax.source_file import field_text, node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
-    from portkit.syntax.span import Span
+from portkit.syntax.span import Span
 
 
 def check_backend_function(site: Site) -> Iterator[Intent]:

@@ -7,19 +7,15 @@ mentions in documentation are left alone and counted (PK102).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from portkit.context.port_job import PortJob
 from portkit.port.template_values import render_template
 from portkit.profiles.entries import Section
 from portkit.rules import FileFilter, FileRule
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
 
 
 def check(job: PortJob, source: SourceFile) -> Iterator[Finding]:

@@ -8,20 +8,15 @@ Nothing is written here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.context.port_job import Site
 from portkit.port import counterparts
 from portkit.port.host_fallback import write_host_fallback
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
-    from portkit.syntax.span import Span
-
+from portkit.syntax.span import Span
 
 _WHOLE = frozenset(
     {

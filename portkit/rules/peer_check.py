@@ -14,7 +14,9 @@ Not handled: a question that is kept in a variable. What is chosen by it later i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.context.device_queries import (
     find_deciding_node,
@@ -23,15 +25,9 @@ from portkit.context.device_queries import (
     translate_peer_query,
 )
 from portkit.context.intent import Intent, LeaveUnchanged, WidenCondition
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

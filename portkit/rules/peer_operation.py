@@ -13,19 +13,15 @@ Nothing is written here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.context.port_job import Site
 from portkit.profiles.entries import Guard
 from portkit.rules import SiteRule
 from portkit.syntax.items import describe_item, find_items
 from portkit.syntax.source_file import field_text, group_attributes, node_text
 from portkit.syntax.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

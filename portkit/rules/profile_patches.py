@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from portkit.context.port_job import PortJob
 from portkit.port.item_patches import (
     IN_PLACE,
+    TextPlace,
     find_guarded_functions,
     find_override_findings,
     find_patch_findings,
@@ -13,14 +15,8 @@ from portkit.port.item_patches import (
 )
 from portkit.profiles.entries import CopyPatch, CopyRepair
 from portkit.rules import FileFilter, FileRule
+from portkit.syntax.source_file import SourceFile
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.port.item_patches import TextPlace
-    from portkit.syntax.source_file import SourceFile
 
 
 def check_override(job: PortJob, source: SourceFile) -> Iterator[Finding]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.intent import (
     AddToList,
@@ -13,6 +16,7 @@ from portkit.context.intent import (
     ListMember,
     WidenCondition,
 )
+from portkit.context.port_job import Site
 from portkit.context.python_files import belongs_to_rust_module, find_framework
 from portkit.rules import SiteRule
 from portkit.syntax.python_nodes import (
@@ -22,14 +26,6 @@ from portkit.syntax.python_nodes import (
     read_operator,
 )
 from portkit.syntax.source_file import field_text, node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
-
 
 _INSIDE = frozenset({"boolean_operator", "not_operator", "parenthesized_expression"})
 

@@ -7,18 +7,14 @@ parser knows is the usual cause; look at the place by hand.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from portkit.context.port_job import PortJob
 from portkit.rules import FileFilter, FileRule
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
 
 
 def check(_job: PortJob, source: SourceFile) -> Iterator[Finding]:

@@ -11,17 +11,13 @@ person. Its file is left alone until then (PK102).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import node_text
 from portkit.syntax.toml_nodes import find_entry, read_entry_name, read_strings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

@@ -7,19 +7,14 @@ mentions in it, and nothing is written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from portkit.context.port_job import PortJob
 from portkit.errors import format_error
 from portkit.rules import TreeRule
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-
 
 CODE = "PK902"
 

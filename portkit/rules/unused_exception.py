@@ -8,8 +8,8 @@ reported too.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from portkit.profiles.settings import NAME, Exclusion
 from portkit.rules import ExceptionRule
@@ -17,9 +17,6 @@ from portkit.syntax.span import Span
 from portkit.syntax.typed_toml import suggest_nearest
 from portkit.workspace.exclusion_comments import MARK, VERBS, ExclusionComment
 from portkit.workspace.finding import Applicability, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 
 def check(
