@@ -267,7 +267,12 @@ def _evaluate_cfg(
         cfg = _find_replaced_cfg(job, source, attribute) or standing
         value = cfg.without(off)
         if job.cfg_requires_rocm(cfg):
-            value = None if node.type == "match_arm" and _mentions_rocm(job, node) else False
+            value = (
+                None
+                if node.type == "match_arm"
+                and job.mentions_rocm(node_text(node.child_by_field_name("pattern")))
+                else False
+            )
         if value is None and job.codebase.find_no_feature_entry(source.path) is not None:
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
@@ -316,10 +321,6 @@ def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:
     elif tail is not None:
         end += len(tail.group().rstrip(b"\r\n"))
     return _Piece(start, end, "")
-
-
-def _mentions_rocm(job: PortJob, arm: Node) -> bool:
-    return job.mentions_rocm(node_text(arm.child_by_field_name("pattern")))
 
 
 def _ends_its_block(node: Node) -> bool:

@@ -109,7 +109,9 @@ def find_optional_cuda_dependencies(job: PortJob, crate: Crate) -> Iterator[str]
             continue
         if "path" in said and not _is_named_after_source(job, crate, name, package):
             continue
-        if package in job.codebase.ported or package in _always_taken(job):
+        if package in job.codebase.ported or package in job.memoize(
+            "always taken", make=lambda: frozenset(_taken(job))
+        ):
             continue
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
@@ -137,11 +139,6 @@ def _is_named_after_source(job: PortJob, crate: Crate, name: str, package: str) 
     return job.vendor.names.word(name.replace("-", "_")).replace("_", "-") not in {
         other.replace("_", "-") for _, other, _ in find_declared_dependencies(crate.manifest)
     }
-
-
-def _always_taken(job: PortJob) -> frozenset[str]:
-    """Return the packages that a crate which builds without the source vendor always takes."""
-    return job.memoize("always taken", make=lambda: frozenset(_taken(job)))
 
 
 def _taken(job: PortJob) -> Iterator[str]:

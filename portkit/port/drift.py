@@ -82,7 +82,15 @@ def _compare(
     differing: list[DifferingItem],
 ) -> None:
     present = {item.key: item for item in _items(standing, standing_node)}
-    after = _first_place(standing_node)
+    end = standing_node.start_byte
+    for child in standing_node.children:
+        if child.type in ("{", "inner_attribute_item") or (
+            child.type == "line_comment" and node_text(child).startswith("//!")
+        ):
+            end = child.end_byte
+        else:
+            break
+    after = end
     for item in _items(wanted, wanted_node):
         symbol = "::".join(s for s in (outer, item.symbol) if s)
         found = present.get(item.key)
@@ -108,7 +116,7 @@ def _items(source: SourceFile, container: Node) -> Iterator[_Item]:
             continue
         start = attributes[0].start_byte if attributes else node.start_byte
         if node.type == "use_declaration":
-            name = _imported(node)
+            name = field_text(node, "argument").split("{", 1)[0].strip(": ")
         elif node.type == "impl_item":
             name = f"{field_text(node, 'trait')} for {field_text(node, 'type')}"
         else:
@@ -117,24 +125,6 @@ def _items(source: SourceFile, container: Node) -> Iterator[_Item]:
         key = (node.type, name, conditions)
         seen[key] += 1
         yield _Item((*key, str(seen[key])), describe_item(node) or name, start, node)
-
-
-def _imported(node: Node) -> str:
-    """Return what an import is known by: the path before its list, or the whole path."""
-    return field_text(node, "argument").split("{", 1)[0].strip(": ")
-
-
-def _first_place(container: Node) -> int:
-    """Return the offset after the opening brace, or the end of a file's inner attributes."""
-    end = container.start_byte
-    for child in container.children:
-        if child.type in ("{", "inner_attribute_item") or (
-            child.type == "line_comment" and node_text(child).startswith("//!")
-        ):
-            end = child.end_byte
-        else:
-            break
-    return end
 
 
 def find_drift(job: PortJob, code: str, path: str, make: Callable[[], str]) -> Iterator[Finding]:

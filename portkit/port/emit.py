@@ -377,25 +377,21 @@ def _stands_behind(site: Site, holder: Node, copy: str) -> bool:
     """Whether a text stands in a condition or a block of a link, or of one behind it."""
     chains: dict[int, _Chain] = site.memoize("chains", make=dict)
     if holder.id not in chains:
-        chain = _of_chain(holder)
+        texts: list[str] = []
+        starts: dict[int, int] = {}
+        at = 0
+        for node, parts in list_chain_links(holder):
+            text = "\0".join([*(normalize_rust(node_text(part)) for part in parts), ""])
+            starts[node.id] = at
+            at += len(text)
+            texts.append(text)
+        text = "".join(texts)
+        chain = _Chain(text, frozenset(re.findall(r"\w+", text)), starts)
         chains |= dict.fromkeys(chain.starts, chain)
     chain = chains[holder.id]
     # The first word and the last may be joined to others, since the text has no space.
     may_be = chain.words.issuperset(re.findall(r"(?<=\W)\w+(?=\W)", copy))
     return may_be and chain.text.find(copy, chain.starts[holder.id]) >= 0
-
-
-def _of_chain(holder: Node) -> _Chain:
-    texts: list[str] = []
-    starts: dict[int, int] = {}
-    at = 0
-    for node, parts in list_chain_links(holder):
-        text = "\0".join([*(normalize_rust(node_text(part)) for part in parts), ""])
-        starts[node.id] = at
-        at += len(text)
-        texts.append(text)
-    text = "".join(texts)
-    return _Chain(text, frozenset(re.findall(r"\w+", text)), starts)
 
 
 def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:

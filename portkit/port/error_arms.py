@@ -189,7 +189,16 @@ def move_to_fallback_arm(site: Site) -> Edit | None:
                 continue
             written = job.rename(own)
             if site.conditions or job.gating is Gating.CFG:
-                return _apart(site, arm, _with(arm, listed, written))
+                pattern = _with(arm, listed, written)
+                first, value = (
+                    site.node.child_by_field_name("pattern"),
+                    arm.child_by_field_name("value"),
+                )
+                assert first is not None  # an arm has both
+                assert value is not None
+                head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
+                does = site.source.text(value.start_byte, arm.end_byte)
+                return insert_after_site(site, gating.gate_copy(site, f"{head}{pattern} => {does}"))
             return Edit(peer.end_byte, peer.end_byte, f" | {written}")
     return None
 
@@ -223,12 +232,3 @@ def _with(arm: Node, listed: Sequence[Node], member: str) -> str:
     data, start = node_text(pattern).encode(), pattern.start_byte
     first, last = listed[0].start_byte - start, listed[-1].end_byte - start
     return (data[:first] + member.encode() + data[last:]).decode()
-
-
-def _apart(site: Site, arm: Node, pattern: str) -> Edit:
-    first, value = site.node.child_by_field_name("pattern"), arm.child_by_field_name("value")
-    assert first is not None  # an arm has both
-    assert value is not None
-    head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
-    does = site.source.text(value.start_byte, arm.end_byte)
-    return insert_after_site(site, gating.gate_copy(site, f"{head}{pattern} => {does}"))

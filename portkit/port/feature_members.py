@@ -74,7 +74,10 @@ def _turns_on(site: Site, name: str, crate: str) -> bool:
     manifest = site.crate.manifest if site.crate is not None else {}
     members = manifest.get("features", {}).get(name, ())
     if site.job.counterparts[name] != site.job.feature:
-        return _only_here(site, crate)
+        entry = manifest.get("dependencies", {}).get(crate)
+        members = manifest.get("features", {}).get(site.job.source_feature, ())
+        asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
+        return isinstance(entry, dict) and bool(entry.get("optional")) and crate not in asked
     said = [entry for _, called, entry in find_declared_dependencies(manifest) if called == crate]
     optional = any(entry.get("optional") is True for entry in said)
     return optional and not {crate, f"dep:{crate}"} & {*members}
@@ -107,15 +110,6 @@ def _will_offer(job: PortJob, manifest: Manifest) -> set[str]:
     """Return the features that a crate of the tree has after the port."""
     offered = find_requestable_features(manifest)
     return offered | {new for old, new in job.counterparts.items() if old in offered}
-
-
-def _only_here(site: Site, dependency: str) -> bool:
-    """Whether a dependency is optional, and CUDA's feature does not ask for it."""
-    manifest = site.crate.manifest if site.crate is not None else {}
-    entry = manifest.get("dependencies", {}).get(dependency)
-    members = manifest.get("features", {}).get(site.job.source_feature, ())
-    asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
-    return isinstance(entry, dict) and bool(entry.get("optional")) and dependency not in asked
 
 
 def is_external_cuda_feature(job: PortJob, crate: Crate | None, member: str) -> bool:

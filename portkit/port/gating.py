@@ -132,7 +132,11 @@ def gate_copy(site: Site, text: str) -> str:
 
     A copy that already carries the feature, or stands in something that does, needs no second one.
     """
-    if not requires_cfg(site) or site.is_cuda_only or _is_on_error(site, text):
+    if (
+        not requires_cfg(site)
+        or site.is_cuda_only
+        or (site.kind == "match_arm" and mentions_only_error(site.job, text))
+    ):
         return text
     return add_attribute(site, write_feature_attribute(site.job), text)
 
@@ -140,11 +144,6 @@ def gate_copy(site: Site, text: str) -> str:
 def gate_copy_if_needed(site: Site, copy: str) -> str:
     """Set the feature's attribute over the copy of a site that cannot exist without it."""
     return gate_copy(site, copy) if requires_feature(site, copy) else copy
-
-
-def _is_on_error(site: Site, text: str) -> bool:
-    """Whether a text is an arm on the error that says that the feature is off: it always exists."""
-    return site.kind == "match_arm" and mentions_only_error(site.job, text)
 
 
 def mentions_only_error(job: PortJob, text: str) -> bool:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from portkit.context.port_job import PortJob
 from portkit.port.drift import find_drift
-from portkit.port.new_files import AddedFiles, list_added_files
+from portkit.port.new_files import list_added_files
 from portkit.rules import TreeRule
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, NewFile, Status, no_files
@@ -28,7 +28,7 @@ NEW_CRATE = "new crate"
 def check(job: PortJob) -> Iterator[Finding]:
     """Find what the port adds and no file of the tree stands for."""
     for addition in list_added_files(job):
-        standing = _standing(job, addition)
+        standing = job.stands(addition.name) or any(map(addition.holds, job.workspace.sources))
         found = Finding(
             code=CODE,
             path=addition.name,
@@ -56,11 +56,6 @@ def check(job: PortJob) -> Iterator[Finding]:
                 yield from find_drift(job, CODE, path, make)
         if job.kernels:
             yield from addition.findings()
-
-
-def _standing(job: PortJob, addition: AddedFiles) -> bool:
-    # A HIP source is not among the files that are looked at.
-    return job.stands(addition.name) or any(map(addition.holds, job.workspace.sources))
 
 
 def _new_files(files: Callable[[], Mapping[str, Callable[[], str]]]) -> tuple[NewFile, ...]:

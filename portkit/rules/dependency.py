@@ -75,7 +75,19 @@ def check(site: Site) -> Iterator[Intent]:
         )
         return
     if renamed := name_counterpart(site, name):
-        yield from _renamed(site, name, renamed)
+        facade = site.job.vendor.facade
+        asked = _asked(site, facade.name, read_table_header(site.node), name)
+        if "package" not in asked:
+            asked = f'package = "{facade.name}", {asked}'
+        optional = ", optional = true" if "optional" in site.code else ""
+        yield InsertText(
+            "dependency in Cargo.toml",
+            f"{facade.name} takes its place",
+            symbol=name,
+            text=f"\n{renamed} = {{ {asked}{optional} }}",
+            at=find_pair_end(site.node),
+            name=renamed,
+        )
         return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield LeaveUnchanged(construct, _why_kept(site, name), symbol=name)
@@ -104,23 +116,6 @@ def name_counterpart(site: Site, name: str) -> str:
     if new == name or job.find_counterpart_crate(package) != job.vendor.facade.name:
         return ""
     return new
-
-
-def _renamed(site: Site, name: str, new: str) -> Iterator[Intent]:
-    """Set the bindings of ROCm, under a name like that of CUDA's, beside these."""
-    facade = site.job.vendor.facade
-    asked = _asked(site, facade.name, read_table_header(site.node), name)
-    if "package" not in asked:
-        asked = f'package = "{facade.name}", {asked}'
-    optional = ", optional = true" if "optional" in site.code else ""
-    yield InsertText(
-        "dependency in Cargo.toml",
-        f"{facade.name} takes its place",
-        symbol=name,
-        text=f"\n{new} = {{ {asked}{optional} }}",
-        at=find_pair_end(site.node),
-        name=new,
-    )
 
 
 def _turned_on(site: Site, name: str) -> list[str]:

@@ -264,7 +264,11 @@ def check_if_let(site: Site) -> Iterator[Intent]:
         return
     own = f"a step of its own for {job.vendor.title}"
     branch = (Span(condition.start_byte, body.end_byte),)
-    alone = site.node.child_by_field_name("alternative") is None and _is_statement(site)
+    alone = (
+        site.node.child_by_field_name("alternative") is None
+        and site.outer is not None
+        and site.outer.kind in ("expression_statement", "block")
+    )
     apart = CopySite if alone else AddBranch
     step = apart(construct, own, claims=branch)
     lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
@@ -280,11 +284,6 @@ def check_if_let(site: Site) -> Iterator[Intent]:
         otherwise=step,
         claims=(span_of(let),),
     )
-
-
-def _is_statement(site: Site) -> bool:
-    """Whether an ``if`` is no value, and no part of a chain."""
-    return site.outer is not None and site.outer.kind in ("expression_statement", "block")
 
 
 _IF_LET_PAGE = """\

@@ -174,7 +174,15 @@ def check_device_macro_call(site: Site) -> Iterator[Intent]:
     if macro is None:
         return
     construct = f"call of {macro.name}!"
-    arguments = _arguments(site.node)
+    node = site.node
+    tree = next((c for c in node.named_children if c.type == "token_tree"), None)
+    groups: list[list[Node]] = [[]]
+    for child in tree.children[1:-1] if tree is not None else ():
+        if child.type == ",":
+            groups.append([])
+        elif child.type not in COMMENTS:
+            groups[-1].append(child)
+    arguments = [g for g in groups if g]
     symbol = node_text(arguments[0][0]) if arguments else macro.name
     if len(arguments) < macro.arity:
         message = f"it takes a form of {macro.name}! that has no argument for each backend"
@@ -186,7 +194,11 @@ def check_device_macro_call(site: Site) -> Iterator[Intent]:
         return
     group = arguments[macro.position]
     after = Span(group[0].start_byte, group[-1].end_byte)
-    name = _renamed(job, site.source.slice(after))
+    argument = site.source.slice(after)
+    new = job.rename(argument)
+    if new == argument:
+        new = argument.replace("gpu", job.vendor.name)
+    name = new if new != argument else f"{argument}_{job.vendor.name}"
     message = f"name the test of {job.vendor.title}: {name}"
     if len(arguments) > macro.arity:
         yield AlreadyPorted(construct, message, symbol=symbol)
@@ -196,26 +208,6 @@ def check_device_macro_call(site: Site) -> Iterator[Intent]:
         )
     else:
         yield AddToList(construct, message, symbol=symbol, members=(ListMember(after, name),))
-
-
-def _renamed(job: PortJob, argument: str) -> str:
-    """Return the argument for the written vendor, which never is the argument itself."""
-    new = job.rename(argument)
-    if new == argument:
-        new = argument.replace("gpu", job.vendor.name)
-    return new if new != argument else f"{argument}_{job.vendor.name}"
-
-
-def _arguments(node: Node) -> list[list[Node]]:
-    """Return the tokens of each argument of a macro, without comments."""
-    tree = next((c for c in node.named_children if c.type == "token_tree"), None)
-    groups: list[list[Node]] = [[]]
-    for child in tree.children[1:-1] if tree is not None else ():
-        if child.type == ",":
-            groups.append([])
-        elif child.type not in COMMENTS:
-            groups[-1].append(child)
-    return [g for g in groups if g]
 
 
 _DEVICE_MACRO_CALL_PAGE = """\

@@ -32,7 +32,14 @@ _GOES_ON: Final = frozenset({"is_ok", "ok", "or", "or_else", "unwrap_or", "unwra
 def check(site: Site) -> Iterator[Intent]:
     """Find a choice of the source vendor's device, or what makes one."""
     if site.kind == "identifier":
-        yield from _made(site)
+        job, plain = site.job, site.job.codebase.find_no_feature_entry(site.source.path)
+        if site.scope.vendor or site.code != f"new_{job.vendor.source}":
+            return
+        said = f"it makes CUDA's device: see whether {job.vendor.title}'s is to be made here"
+        if plain is not None:
+            yield LeaveUnchanged("device that is made", f"{plain.reason}: {said}", review=True)
+        else:
+            yield RequireManual("device that is made", f"{said}, by hand")
         return
     asks = site.kind == "try_expression"
     call = site.node.named_children[0] if asks else site.node
@@ -83,18 +90,6 @@ def _made_if_there(site: Site) -> Iterator[Intent]:
     elif field_text(parent, "field") in _GOES_ON or field_text(parent, "pattern").startswith("Ok("):
         new = f"{text}.or_else(|_| {job.rename(text)})"
         yield ReplaceText(construct, said, old=text, new=new, sign=job.rename(text), within=within)
-
-
-def _made(site: Site) -> Iterator[Intent]:
-    """Find the name of what makes a device, where nothing before asks which is there."""
-    job, plain = site.job, site.job.codebase.find_no_feature_entry(site.source.path)
-    if site.scope.vendor or site.code != f"new_{job.vendor.source}":
-        return
-    said = f"it makes CUDA's device: see whether {job.vendor.title}'s is to be made here"
-    if plain is not None:
-        yield LeaveUnchanged("device that is made", f"{plain.reason}: {said}", review=True)
-    else:
-        yield RequireManual("device that is made", f"{said}, by hand")
 
 
 RULE = SiteRule("PK406", frozenset({"call_expression", "identifier", "try_expression"}), check)

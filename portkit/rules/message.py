@@ -70,7 +70,9 @@ def is_argument_only_displayed(site: Site, name: str) -> bool:
     told = [m for m in macros if is_display_call(site, field_text(m, "macro").rsplit("::", 1)[-1])]
     uses = re.finditer(rb"\b%s\b" % re.escape(parameter.encode()), site.source.data)
     within = [use.start() for use in uses if body.start_byte <= use.start() < body.end_byte]
-    return bool(within) and all(any(_holds(each, at) for each in told) for at in within)
+    return bool(within) and all(
+        any((each.start_byte <= at < each.end_byte) for each in told) for at in within
+    )
 
 
 def find_display_callee(site: Site) -> str:
@@ -106,10 +108,6 @@ def _parameter(site: Site, given: Node, function: Node) -> str:
     return next((field_text(p, "pattern") for each, p in pairs if each.id == site.node.id), "")
 
 
-def _holds(node: Node, at: int) -> bool:
-    return node.start_byte <= at < node.end_byte
-
-
 _TRIGGER = ("cargo:rerun-if-", "cargo::rerun-if-")
 # A prefix, the marks of a raw string, the text.
 _LITERAL = re.compile(r'[bc]?r?#*"(.*?)"#*', re.DOTALL)
@@ -124,7 +122,8 @@ _TAKEN_FOR_ONE = "It reads as a text for people, so it is left as it is"
 def check(site: Site) -> Iterator[Intent]:
     """Find a string that names a backend."""
     job = site.job
-    text = _text(site)
+    literal = _LITERAL.fullmatch(site.code)
+    text = literal[1] if literal is not None else site.code
     own = _decides(job).get(text) or _decides(job).get(text.lower())
     prose = job.find_prose_patch(site)
     if prose is not None:
@@ -180,12 +179,6 @@ def _included(site: Site) -> str:
         "a kernel that is compiled as the program runs includes what is CUDA's by it: see that"
         f" {job.vendor.title}'s code has HIP's there, under the feature {job.feature}"
     )
-
-
-def _text(site: Site) -> str:
-    """Return what a literal says, without its quotes."""
-    literal = _LITERAL.fullmatch(site.code)
-    return literal[1] if literal is not None else site.code
 
 
 def _acts(site: Site, text: str) -> bool:

@@ -66,7 +66,13 @@ def check(site: Site) -> Iterator[Intent]:
 def _said(site: Site, holder: Node, name: str) -> str:
     """Return what follows for the written vendor, as far as the syntax shows it."""
     title = site.job.vendor.title
-    around, at = _conjunction(site)
+    inner, outer = site, site.outer
+    while outer is not None and (
+        outer.kind == "parenthesized_expression"
+        or (outer.kind == "binary_expression" and field_text(outer.node, "operator") == "&&")
+    ):
+        inner, outer = outer, outer.outer
+    (around, at) = outer or inner, inner.node.id
     if around.kind == "unary_expression":
         return (
             f"`{name}()` is negated here, so it holds for {title}. Check that {title} should do"
@@ -79,17 +85,6 @@ def _said(site: Site, holder: Node, name: str) -> str:
             " AMD lacks what the branch works around"
         )
     return f"`{name}()` is false on {title}. Check what depends on it"
-
-
-def _conjunction(site: Site) -> tuple[Site, int]:
-    """Return what is around a question, and the whole that does not hold where that does not."""
-    inner, outer = site, site.outer
-    while outer is not None and (
-        outer.kind == "parenthesized_expression"
-        or (outer.kind == "binary_expression" and field_text(outer.node, "operator") == "&&")
-    ):
-        inner, outer = outer, outer.outer
-    return outer or inner, inner.node.id
 
 
 RULE = SiteRule("PK405", frozenset({"call_expression"}), check)

@@ -103,21 +103,21 @@ def check_python_definition(site: Site) -> Iterator[Intent]:
     if function is None or site.scope.vendor or not belongs_to_rust_module(site):
         return
     name = field_text(function, "name")
-    if not (site.job.mentions_cuda(name) or _is_cuda_decorated(site)):
+    if not (
+        site.job.mentions_cuda(name)
+        or (
+            any(
+                child.type == "decorator" and site.job.rename_changes_code(node_text(child))
+                for child in site.node.children
+            )
+        )
+    ):
         return
     copied = site.job.vendor.names.word(name)
     if copied == name:
         copied += f"_{site.job.vendor.name}"
     message = f"{copied} is its copy"
     yield CopySite("Python function", message, symbol=site.symbol(name), name=copied)
-
-
-def _is_cuda_decorated(site: Site) -> bool:
-    """Whether a decorator asks for the source vendor."""
-    return any(
-        child.type == "decorator" and site.job.rename_changes_code(node_text(child))
-        for child in site.node.children
-    )
 
 
 _PYTHON_DEFINITION_PAGE = """\
@@ -192,7 +192,10 @@ def check_python_name(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or site.scope.function or not belongs_to_rust_module(site):
         return
     if site.kind == "expression_statement":
-        yield from _assigned(site)
+        name = find_assigned_name(site.node)
+        copy = site.job.vendor.names.word(name)
+        if site.job.mentions_cuda(name) and copy != name:
+            yield CopySite("Python variable", f"{copy} is its copy", symbol=site.symbol(name))
     elif site.kind == "import_from_statement":
         yield from _listed(site, site.node.children_by_field_name("name"), "Python import")
     elif field_text(site.node, "function").rsplit(".", 1)[-1] == "TypeVar":
@@ -200,13 +203,6 @@ def check_python_name(site: Site) -> Iterator[Intent]:
         if arguments is not None:
             names = [n for n in arguments.named_children if n.type == "identifier"]
             yield from _listed(site, names, "Python type")
-
-
-def _assigned(site: Site) -> Iterator[Intent]:
-    name = find_assigned_name(site.node)
-    copy = site.job.vendor.names.word(name)
-    if site.job.mentions_cuda(name) and copy != name:
-        yield CopySite("Python variable", f"{copy} is its copy", symbol=site.symbol(name))
 
 
 def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Intent]:
