@@ -13,7 +13,7 @@ from portkit.engine.scan import scan_workspace
 from portkit.port.cudarc_versions import adapt_to_cudarc
 from portkit.port.reexported_bindings import adapt_to_file, find_reexported_bindings
 from portkit.profiles.profile import load_vendor, parse_codebase
-from portkit.rules.copied_file import CODE as COPIED
+from portkit.rules.file_rules import COPIED_FILE_CODE as COPIED
 from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:

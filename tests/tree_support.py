@@ -19,7 +19,7 @@ from portkit.port.c_declarations import add_c_names
 from portkit.port.cudarc_versions import find_feature_spelling
 from portkit.profiles.profile import load_vendor, parse_codebase
 from portkit.rules import list_rules
-from portkit.rules.added_file import CODE as ADDED
+from portkit.rules.file_rules import ADDED_FILE_CODE as ADDED
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.cargo_workspace import Workspace
 

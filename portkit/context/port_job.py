@@ -333,10 +333,6 @@ class PortJob(Value, frozen=True, dict=True):
         """Whether text names a library without a counterpart."""
         return any(word in text for word in self.unported_words)
 
-    def has_unported_condition(self, text: str) -> bool:
-        """Whether a condition in the text names a feature without a counterpart."""
-        return bool(self._unported_condition.search(text))
-
     def mentions_cuda_value(self, text: str) -> bool:
         """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
         return self.rename_changes_code(text) or f'"{self.vendor.source}"' in text

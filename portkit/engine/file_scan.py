@@ -10,7 +10,7 @@ from portkit.engine.walk import MOST_PLACES, TooMuchError, Walk, make_manual
 from portkit.errors import PlanError, PortkitError
 from portkit.port.reexported_bindings import adapt_to_file
 from portkit.rules import FileFilter
-from portkit.rules.unread_file import report_failed_file, report_unread_file
+from portkit.rules.file_rules import report_failed_file, report_unread_file
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.word_search import build_word_finder, find_occurrences
 from portkit.workspace.cargo_workspace import KERNELS

@@ -20,7 +20,7 @@ from portkit.context.port_job import Gating
 from portkit.engine.scan import sort_key
 from portkit.errors import PlanError
 from portkit.port import error_arms
-from portkit.rules import feature, named_items
+from portkit.rules import manifest_features, named_items
 from portkit.workspace.finding import Finding, Status
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
         return True
     manifest = f"{crate.directory}/Cargo.toml".removeprefix("./")
     return any(
-        f.path == manifest and f.code == feature.RULE.code and f.status is Status.TODO
+        f.path == manifest and f.code == manifest_features.FEATURE.code and f.status is Status.TODO
         for f in whole.findings
         if locate_partial_port(f) in chosen and not f.excluded
     )

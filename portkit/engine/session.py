@@ -34,7 +34,7 @@ from portkit.profiles import accepted_findings
 from portkit.profiles.entries import CodebaseFile, parse_release
 from portkit.profiles.profile import decode_codebase, load_codebase, load_vendor
 from portkit.profiles.settings import NAME, Exclusion, parse_settings, read_settings
-from portkit.rules import added_file, idle_entry, unread_file
+from portkit.rules import file_rules, idle_entry
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_workspace import load_workspace
@@ -178,7 +178,7 @@ def open_session(
     )
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP
-        and f.code not in (added_file.CODE, unread_file.CODE)
+        and f.code not in (file_rules.ADDED_FILE_CODE, file_rules.UNREAD_FILE_CODE)
         for f in found.findings
     ):
         raise NoBackendError(

@@ -141,11 +141,6 @@ def gate_copy(site: Site, text: str) -> str:
     return add_attribute(site, write_feature_attribute(site.job), text)
 
 
-def gate_copy_if_needed(site: Site, copy: str) -> str:
-    """Set the feature's attribute over the copy of a site that cannot exist without it."""
-    return gate_copy(site, copy) if requires_feature(site, copy) else copy
-
-
 def mentions_only_error(job: PortJob, text: str) -> bool:
     """Whether the one thing of the vendor's that an arm names is the error without the feature."""
     error = job.codebase.error_without_feature

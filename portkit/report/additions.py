@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.public_api import find_api_changes
-from portkit.rules import added_file, named_items
+from portkit.rules import file_rules, named_items
 from portkit.syntax.value import Value
 from portkit.workspace.edits import find_clash, write_edits
 from portkit.workspace.finding import Status
@@ -59,7 +59,7 @@ def find_additions(scan: Scan) -> Additions:
             f.path
             for findings in todo.values()
             for f in findings
-            if f.code == added_file.CODE and f.construct == added_file.NEW_CRATE
+            if f.code == file_rules.ADDED_FILE_CODE and f.construct == file_rules.NEW_CRATE
         ),
         features=tuple(api.features),
         enums=api.enums,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import State
-from portkit.rules import device_conditions, peer_check
+from portkit.rules import device_conditions, peers
 from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def render_decision(site: ReportedSite) -> str:
     """
     verdicts = {
         device_conditions.DEVICE_CHECK.code: "keep" if site.status is Status.NONE else "widen",
-        peer_check.RULE.code: _PEER,
+        peers.PEER_CHECK.code: _PEER,
     }
     verdict = verdicts.get(site.code, "")
     asked = re.findall(r"\bis_\w+", site.construct)

@@ -14,7 +14,8 @@ from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from portkit.rules import feature, named_items, use_list
+from portkit.rules import named_items, use_list
+from portkit.rules.manifest_features import FEATURE
 from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def _link_manifests(
     """
     features = defaultdict(list)
     for number, w in enumerate(written):
-        if w.code == feature.RULE.code:
+        if w.code == FEATURE.code:
             features[w.crate].append(number)
     everywhere = [n for numbers in features.values() for n in numbers]
     own = {
@@ -255,10 +256,10 @@ def _link_manifests(
                     yield number, own[w.crate, name]
             keys = {*_WORD.findall(text)}
             for other, entry in enumerate(written):
-                if entry.code == feature.RULE.code or entry.path not in (w.path, MANIFEST):
+                if entry.code == FEATURE.code or entry.path not in (w.path, MANIFEST):
                     continue
                 named = {key for said in entry.edits for key in _KEY.findall(said)}
-                if named & keys and (entry.path != w.path or w.code == feature.RULE.code):
+                if named & keys and (entry.path != w.path or w.code == FEATURE.code):
                     yield number, other
 
 

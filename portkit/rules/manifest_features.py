@@ -1,43 +1,16 @@
-"""The Cargo feature of the CUDA backend.
-
-``cuda = ["cudarc", "dep:toy-kernels", "toy/cuda"]`` gains a sibling ``rocm`` that asks for
-the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
-So does the feature of a library that has one, as ``nccl = ["cuda", "cudarc/nccl"]`` gains ``rccl``.
-Crates that exist only to compile or bind CUDA are left out.
-
-What turns CUDA on in a crate from elsewhere is left out, and a person sees what that crate has: a
-feature that it lacks would break each build. Where the crate has a path it is written, and so it
-is where the profile names the codebase that the crate is of (``uses``), with the features of its
-libraries. A dependency that CUDA's
-features alone turn on, and that leads to CUDA by Cargo.lock, is left out as well. A crate of the
-tree that has CUDA's compiler run in every build, and no counterpart, is left out for a person.
-
-A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
-does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
-of a manifest is for other tools than Cargo, and is left alone.
-
-A feature that turns on CUDA and what CUDA alone has is left alone: ``fast = ["cuda",
-"dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is a version of
-CUDA's toolkit, ``cuda-12000 = []``, and the name of a crate of a peer's.
-
-A feature ``rocm = []`` that is there and turns nothing on gains the members that it lacks.
-
-Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
-
-Features without a table of their own, ``features = { cuda = [] }`` or ``features.cuda = []``, are
-for a person.
-
-Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
-which is left to a person. Where the default does, `portkit verify` asks for the others by name.
-"""
+"""Features of a manifest, and what requires them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from portkit.context.intent import (
     AddToList,
+    AlreadyPorted,
+    CopySite,
     InsertText,
     Intent,
     LeaveUnchanged,
@@ -57,21 +30,26 @@ from portkit.port.feature_members import (
 )
 from portkit.port.hip_bindings import FLOAT8
 from portkit.rules import SiteRule
+from portkit.rules.dependency import name_counterpart
 from portkit.syntax.features import parse_feature_member
-from portkit.syntax.source_file import span_of
+from portkit.syntax.source_file import node_text, span_of
 from portkit.syntax.span import Span
 from portkit.syntax.toml_nodes import (
+    find_entry,
     find_pair_end,
+    find_root,
     find_value,
+    read_entry_name,
     read_key,
     read_strings,
     read_table_header,
     unquote,
 )
 from portkit.syntax.toml_nodes import quote_key as key
+from portkit.workspace.cargo_resolution import find_requestable_features
 
 
-def check(site: Site) -> Iterator[Intent]:
+def check_feature(site: Site) -> Iterator[Intent]:
     """Find a feature in a manifest that names the source vendor."""
     job, table = site.job, read_table_header(site.node)
     if ".metadata" in table or read_key(site.node).startswith("metadata."):
@@ -229,4 +207,135 @@ def _is_weak(site: Site, member: str) -> bool:
     return bool(weak) and feature != FLOAT8 and crate in site.job.vendor.dependencies
 
 
-RULE = SiteRule("PK201", frozenset({"pair"}), check)
+_FEATURE_PAGE = """\
+The Cargo feature of the CUDA backend.
+
+``cuda = ["cudarc", "dep:toy-kernels", "toy/cuda"]`` gains a sibling ``rocm`` that asks for
+the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
+So does the feature of a library that has one, as ``nccl = ["cuda", "cudarc/nccl"]`` gains ``rccl``.
+Crates that exist only to compile or bind CUDA are left out.
+
+What turns CUDA on in a crate from elsewhere is left out, and a person sees what that crate has: a
+feature that it lacks would break each build. Where the crate has a path it is written, and so it
+is where the profile names the codebase that the crate is of (``uses``), with the features of its
+libraries. A dependency that CUDA's
+features alone turn on, and that leads to CUDA by Cargo.lock, is left out as well. A crate of the
+tree that has CUDA's compiler run in every build, and no counterpart, is left out for a person.
+
+A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
+does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
+of a manifest is for other tools than Cargo, and is left alone.
+
+A feature that turns on CUDA and what CUDA alone has is left alone: ``fast = ["cuda",
+"dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is a version of
+CUDA's toolkit, ``cuda-12000 = []``, and the name of a crate of a peer's.
+
+A feature ``rocm = []`` that is there and turns nothing on gains the members that it lacks.
+
+Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
+
+Features without a table of their own, ``features = { cuda = [] }`` or ``features.cuda = []``, are
+for a person.
+
+Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
+which is left to a person. Where the default does, `portkit verify` asks for the others by name.
+"""
+FEATURE = SiteRule("PK201", frozenset({"pair"}), check_feature, "feature", _FEATURE_PAGE)
+
+
+def check_implicit_feature(site: Site) -> Iterator[Intent]:
+    """Find a dependency whose name is the source vendor's feature."""
+    job, name = site.job, read_entry_name(site.node)
+    if site.crate is None or name not in job.counterparts:
+        return
+    if not read_table_header(site.node).endswith("dependencies") or name_counterpart(site, name):
+        return
+    manifest, new = site.crate.manifest, job.counterparts[name]
+    if name in manifest.get("features", {}) or name not in find_requestable_features(manifest):
+        return
+    construct = "feature of a dependency's name"
+    if new in find_requestable_features(manifest):
+        yield AlreadyPorted(construct, f"the feature {new} is there", symbol=new)
+        return
+    table = _find_features(site.node)
+    text, at = f"[features]\n{key(new)} = []\n\n", _start_of_table(site.node)
+    if table is not None:
+        pairs = [child for child in table.named_children if child.type == "pair"]
+        text = f"\n{key(new)} = []"
+        at = find_pair_end(pairs[-1]) if pairs else table.children[2].end_byte
+    yield InsertText(
+        construct,
+        f"the optional dependency {name} is the feature {name} as well, so the crate gains a"
+        f" feature {new}; it turns nothing on: see which crate it should turn on",
+        symbol=new,
+        review=True,
+        text=text,
+        at=at,
+    )
+
+
+def _find_features(node: Node) -> Node | None:
+    """Return the table of features of a manifest, or None."""
+    tables = (child for child in find_root(node).named_children if child.type == "table")
+    return next((t for t in tables if unquote(read_key(t)) == "features"), None)
+
+
+def _start_of_table(pair: Node) -> int:
+    """Return where the table of a pair begins: what is written there belongs to no other one."""
+    return pair.parent.start_byte if pair.parent is not None else pair.start_byte
+
+
+_IMPLICIT_FEATURE_PAGE = """\
+An optional dependency that is CUDA's feature by itself.
+
+``cuda = { path = "gpu", optional = true }`` makes a feature ``cuda`` that no ``[features]`` lists
+(the Cargo book, chapter "Features", section "Optional dependencies"). The crate gains a feature
+``rocm``, which others can turn on and the copies of its code need. A person sees which crate it
+should turn on.
+
+A dependency that is the bindings under another name, ``cuda = { package = "cudarc" }``, is none:
+the bindings of ROCm beside it (PK202) make the feature ``rocm`` in the same way.
+
+Not handled: a dependency in a table of its own, ``[dependencies.cuda]``.
+"""
+IMPLICIT_FEATURE = SiteRule(
+    "PK205", frozenset({"pair"}), check_implicit_feature, "implicit_feature", _IMPLICIT_FEATURE_PAGE
+)
+
+
+def check_target(site: Site) -> Iterator[Intent]:
+    """Find a target whose required features name the source vendor."""
+    job, construct = site.job, "target in Cargo.toml"
+    if node_text(site.node.named_children[0]) not in ("example", "test", "bench", "bin"):
+        return
+    asked = find_entry(site.node, "required-features")
+    features = read_strings(asked) if asked is not None else []
+    name = read_entry_name(site.node)
+    renamed = job.vendor.names.word(name)
+    unported = [f for f in features if f in job.vendor.unported]
+    if unported:
+        yield LeaveUnchanged(construct, job.vendor.unported[unported[0]], symbol=name)
+    elif not any(feature in job.counterparts for feature in features):
+        yield LeaveUnchanged(construct, "it belongs to a peer", symbol=name)
+    elif renamed == name:
+        message = (
+            f"cargo cannot ask for one of two features: drop required-features from {name}, and "
+            "let its code say which backends it runs on"
+        )
+        yield RequireManual(construct, message, symbol=name)
+    else:
+        yield CopySite(construct, f"{renamed} is its copy", symbol=name)
+
+
+_TARGET_PAGE = """\
+An example, a test or a bench that asks for CUDA's feature.
+
+Cargo builds such a target only where CUDA's feature is on; ROCm needs one of its own. ``[[example]]
+name = "cuda_basics", required-features = ["cuda"]`` gains a sibling for the copy of its file. A
+target that asks for an unported feature, or for a peer's, is left alone.
+
+Not handled: a target whose name says nothing of CUDA. Cargo refuses two targets of one name and
+cannot ask for one of two features (the Cargo book, chapter "Cargo Targets"), so it is left to a
+person. Its file is left alone until then (PK102).
+"""
+TARGET = SiteRule("PK204", frozenset({"table_array_element"}), check_target, "target", _TARGET_PAGE)

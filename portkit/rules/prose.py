@@ -1,23 +1,4 @@
-"""A text in a string that speaks of a backend, outside any place that is ported.
-
-A message is read by people and left as it is, unless the profile holds a change for it: "build with
---features cuda" is true where it stands. A string that is exactly a backend's name, or asks a build
-script for its feature, is no message: code may decide by it, and no rule has understood how, so it
-is handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``, and each word that
-is no sentence: a path, a variable of the environment, a library to load. In a build script several
-words are code too, where one is an option, a path or a program, as in ``"nvcc --ptx k.cu"``.
-
-What a condition in the body of a macro asks for, ``#[cfg(feature = "cuda")]``, is for a person too:
-what a macro writes is not looked into.
-
-A string with an ``#include`` is part of a kernel that is compiled as the program runs, and is for
-nobody to read: where it names a header of CUDA's, a person gives ROCm's code another.
-
-What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is, and so is
-what a function of the same file is given that only prints it.
-
-Not handled: whether what the message says is still true.
-"""
+"""Comments and strings that speak of a backend."""
 
 from __future__ import annotations
 
@@ -37,7 +18,47 @@ from portkit.syntax.features import cargo_feature_variable
 from portkit.syntax.items import find_items
 from portkit.syntax.known_macros import MacroUse, find_use
 from portkit.syntax.name_table import find_feature_conditions
-from portkit.syntax.source_file import field_text, find_descendants, node_text
+from portkit.syntax.source_file import field_text, find_descendants, node_text, span_of
+
+
+def check_comment(site: Site) -> Iterator[Intent]:
+    """Find a comment that names a backend."""
+    if site.is_python:
+        return  # PK703's
+    is_doc = site.code.startswith(("///", "//!", "/**", "/*!"))
+    construct = "doc comment" if is_doc else "comment"
+    prose = site.job.find_prose_patch(site)
+    if prose is not None:
+        yield ReplaceText(
+            construct,
+            prose.reason,
+            old=prose.find,
+            new=prose.write,
+            entry=site.job.codebase.key(prose),
+        )
+    else:
+        yield LeaveUnchanged(
+            construct, "prose: nothing depends on it", claims=(span_of(site.node),)
+        )
+
+
+_COMMENT_PAGE = """\
+A comment in Rust or TOML that speaks of a backend, outside any place that is ported.
+
+Comments that belong to a copied item are copied with it. One that stands by itself is prose: it is
+left as it is, unless the profile holds a change for it, and it is listed so that nobody has to
+search for it.
+
+Not handled: whether what the comment says is still true.
+"""
+COMMENT = SiteRule(
+    "PK701",
+    frozenset({"block_comment", "comment", "line_comment"}),
+    check_comment,
+    "comment",
+    _COMMENT_PAGE,
+)
+
 
 _GIVEN: Final = frozenset({"arguments", "token_tree"})
 _FUNCTIONS: Final = frozenset({"context", "expect", "expect_err"})
@@ -119,7 +140,7 @@ _OF_A_PEER = "This string is the name of a peer, and the port leaves peers as th
 _TAKEN_FOR_ONE = "It reads as a text for people, so it is left as it is"
 
 
-def check(site: Site) -> Iterator[Intent]:
+def check_message(site: Site) -> Iterator[Intent]:
     """Find a string that names a backend."""
     job = site.job
     literal = _LITERAL.fullmatch(site.code)
@@ -267,4 +288,31 @@ def _decides(job: PortJob) -> Mapping[str, str]:
     }
 
 
-RULE = SiteRule("PK702", frozenset({"string_literal", "raw_string_literal"}), check)
+_MESSAGE_PAGE = """\
+A text in a string that speaks of a backend, outside any place that is ported.
+
+A message is read by people and left as it is, unless the profile holds a change for it: "build with
+--features cuda" is true where it stands. A string that is exactly a backend's name, or asks a build
+script for its feature, is no message: code may decide by it, and no rule has understood how, so it
+is handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``, and each word that
+is no sentence: a path, a variable of the environment, a library to load. In a build script several
+words are code too, where one is an option, a path or a program, as in ``"nvcc --ptx k.cu"``.
+
+What a condition in the body of a macro asks for, ``#[cfg(feature = "cuda")]``, is for a person too:
+what a macro writes is not looked into.
+
+A string with an ``#include`` is part of a kernel that is compiled as the program runs, and is for
+nobody to read: where it names a header of CUDA's, a person gives ROCm's code another.
+
+What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is, and so is
+what a function of the same file is given that only prints it.
+
+Not handled: whether what the message says is still true.
+"""
+MESSAGE = SiteRule(
+    "PK702",
+    frozenset({"string_literal", "raw_string_literal"}),
+    check_message,
+    "message",
+    _MESSAGE_PAGE,
+)
