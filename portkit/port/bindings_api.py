@@ -128,7 +128,7 @@ def explain_missing_name(site: Site, finding: Finding) -> str:
         return ""
 
     def imported() -> Mapping[str, tuple[str, ...]]:
-        return _imported(job, _asked(job, _text(site.source)))
+        return _imported(job, _asked(job, site.source.text(0, site.source.size)))
 
     found = _exactly(job, site.code, site.memoize("of the bindings", make=imported))
     written = (
@@ -141,7 +141,7 @@ def explain_missing_in_file(job: PortJob, source: SourceFile, written: Callable[
     """Return what the copy of a file asks the bindings for in vain, or an empty string."""
     if not _concerns(job, source):
         return ""
-    text = _text(source)
+    text = source.text(0, source.size)
     found = _exactly(job, text, _imported(job, _asked(job, text)))
     copy = strip_comments_and_strings(written()) if found else ""
     said = [*dict.fromkeys(each.reason for each in found if _stands(each, copy))]
@@ -155,10 +155,6 @@ def _stands(lacking: MissingName, copy: str) -> bool:
 
 def _concerns(job: PortJob, source: SourceFile) -> bool:
     return job.vendor.bindings.encode() in source.data
-
-
-def _text(source: SourceFile) -> str:
-    return source.text(0, source.size)
 
 
 def _exactly(job: PortJob, text: str, imported: Mapping[str, tuple[str, ...]]) -> list[MissingName]:

@@ -160,11 +160,8 @@ def _macro(job: PortJob, whole: CudaOnlyCrate) -> str:
     facade, bindings = job.vendor.facade.module, job.vendor.bindings
     through = re.compile(rf"\b((?:\w+::)*){bindings}\b")
     for path in _rust(job, whole):
-        found = through.search(strip_comments_and_strings(_text(job.workspace.sources[path])))
+        source = job.workspace.sources[path]
+        found = through.search(strip_comments_and_strings(source.text(0, source.size)))
         if found is not None:
             return f"{job.rename(found[1])}{facade}::launchers"
     return ""
-
-
-def _text(source: SourceFile) -> str:
-    return source.text(0, source.size)

@@ -343,15 +343,10 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
 
 
 class _SiblingIndex(Value, frozen=True):
-    """The siblings of one kind by what a counterpart has in common with them.
+    """The siblings of one kind by what a counterpart has in common with them."""
 
-    Attributes:
-        of_source: those that may be the source vendor's.
-        of_vendor: those that may be the written vendor's.
-    """
-
-    cfg_requires_cuda: Mapping[str, list[tuple[Span, Node]]]
-    of_vendor: Mapping[str, list[tuple[Span, Node]]]
+    cuda: Mapping[str, list[tuple[Span, Node]]]  # those that may be the source vendor's
+    rocm: Mapping[str, list[tuple[Span, Node]]]  # those that may be the written vendor's
 
     @classmethod
     def of(cls, site: Site, key: Callable[[Node], str], *, gated: bool) -> _SiblingIndex:
@@ -374,12 +369,12 @@ class _SiblingIndex(Value, frozen=True):
         job, source, symbol = site.job, site.source, site.scope.symbol
         originals = {
             span.start: _essence(copy_range(job, source, span.start, span.end, node, symbol), job)
-            for span, node in self.cfg_requires_cuda.get(own, ())
+            for span, node in self.cuda.get(own, ())
         }
         # One that could be either is an original.
         written = {
             span: _essence(source.slice(span), job)
-            for span, _ in self.of_vendor.get(wanted, ())
+            for span, _ in self.rocm.get(wanted, ())
             if span.start not in originals
         }
         alike: dict[str, tuple[list[int], list[Span]]] = {}

@@ -248,7 +248,8 @@ def _names(job: PortJob, crate: Crate) -> _CudaOnlyNames:
         for path in sorted(job.tree_facts.gated)
         if job.workspace.crate_of(path) == crate and path not in job.tree_facts.copied_files
     ]
-    texts = {path: strip_comments_and_strings(_text(job.workspace.sources[path])) for path in held}
+    files = {path: job.workspace.sources[path] for path in held}
+    texts = {p: strip_comments_and_strings(s.text(0, s.size)) for p, s in files.items()}
     for path, text in texts.items():
         kept = job.codebase.kept(path)
         if kept is not None and job.rename(_module(path)) == _module(path):
@@ -291,10 +292,6 @@ def _module(path: str) -> str:
     return pure.parent.name if pure.stem == "mod" else pure.stem
 
 
-def _text(source: SourceFile) -> str:
-    return source.text(0, len(source.data))
-
-
 def _imported(source: SourceFile, names: _CudaOnlyNames) -> Mapping[str, CudaOnlyReason]:
     """Return what a file brings in for itself from what is bound."""
     return {name: bound for name, bound, _ in _uses(source, names)}
@@ -304,7 +301,7 @@ def _uses(source: SourceFile, names: _CudaOnlyNames) -> Iterator[tuple[str, Cuda
     """Yield each name that a file brings in from what is bound, and whether others can have it."""
     if not names.may_stand(source.data):
         return
-    for match in _USE.finditer(strip_comments_and_strings(_text(source))):
+    for match in _USE.finditer(strip_comments_and_strings(source.text(0, source.size))):
         if names.first(match[0]) is None:
             continue
         for use in SourceFile("use.rs", f"use {match[2]};".encode()).tree.root_node.children:
@@ -358,7 +355,7 @@ def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
     source = job.workspace.sources[file]
     return (
         file
-        if job.mentions_cuda_value(strip_comments_and_strings(source.text(0, len(source.data))))
+        if job.mentions_cuda_value(strip_comments_and_strings(source.text(0, source.size)))
         else ""
     )
 

@@ -48,7 +48,9 @@ def check_copied_file(job: PortJob, source: SourceFile) -> Iterator[Finding]:
         ) or c_declarations.explain_c_review(job, text)
     reason = reason or explain_review(job, text)
     lacking = bindings_api.explain_missing_in_file(
-        job, source, lambda: copy_file(job, source) if standing is None else _text(standing)
+        job,
+        source,
+        lambda: copy_file(job, source) if standing is None else standing.text(0, standing.size),
     )
     if lacking:
         reason = "; ".join(filter(None, (reason, f"{lacking}: write that by hand")))
@@ -67,10 +69,6 @@ def check_copied_file(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     )
     if standing is not None:
         yield from find_drift(job, COPIED_FILE_CODE, target, lambda: copy_file(job, source))
-
-
-def _text(source: SourceFile) -> str:
-    return source.text(0, source.size)
 
 
 _COPIED_FILE_PAGE = """\
