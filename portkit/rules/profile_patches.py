@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from portkit.context.port_job import PortJob
 from portkit.port.item_patches import (
@@ -18,12 +19,6 @@ from portkit.rules import FileFilter, FileRule
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
-
-def check_override(job: PortJob, source: SourceFile) -> Iterator[Finding]:
-    """Find an item whose copy comes from a template."""
-    return find_override_findings(job, source)
-
-
 _OVERRIDE_PAGE = """\
 An item whose copy comes from a template, because the two platforms' libraries differ.
 
@@ -31,12 +26,7 @@ The codebase's profile names the item and gives the reason, with the fingerprint
 upstream version that the template was written against. Where upstream has changed the item
 since, the finding is `review`: see whether the template must follow.
 """
-OVERRIDE = FileRule("PK104", FileFilter.ALWAYS, check_override, "override", _OVERRIDE_PAGE)
-
-
-def check_repair(job: PortJob, source: SourceFile) -> Iterator[Finding]:
-    """Find a bug that the copy of a file does not carry on."""
-    return find_patch_findings(job, source, CopyRepair)
+OVERRIDE = FileRule("PK104", FileFilter.ALWAYS, find_override_findings, "override", _OVERRIDE_PAGE)
 
 
 _REPAIR_PAGE = """\
@@ -47,12 +37,13 @@ finding is a `review`: upstream should hear of it. Where the tokens that the cha
 not stand there as often as the profile says, the copy is left as the name table gives it, and the
 finding says that a person must look.
 """
-REPAIR = FileRule("PK107", FileFilter.ALWAYS, check_repair, "repair", _REPAIR_PAGE)
-
-
-def check_adjusted_copy(job: PortJob, source: SourceFile) -> Iterator[Finding]:
-    """Find what the copy has else than the name table gives."""
-    return find_patch_findings(job, source, CopyPatch)
+REPAIR = FileRule(
+    "PK107",
+    FileFilter.ALWAYS,
+    partial(find_patch_findings, kind=CopyRepair),
+    "repair",
+    _REPAIR_PAGE,
+)
 
 
 _ADJUSTED_COPY_PAGE = """\
@@ -64,13 +55,12 @@ can do beyond CUDA's. Where the tokens do not stand there as often as the profil
 is left as the name table gives it, and the finding is `review`.
 """
 ADJUSTED_COPY = FileRule(
-    "PK108", FileFilter.ALWAYS, check_adjusted_copy, "adjusted_copy", _ADJUSTED_COPY_PAGE
+    "PK108",
+    FileFilter.ALWAYS,
+    partial(find_patch_findings, kind=CopyPatch),
+    "adjusted_copy",
+    _ADJUSTED_COPY_PAGE,
 )
-
-
-def check_guard(job: PortJob, source: SourceFile) -> Iterator[Finding]:
-    """Find a function that the profile has a guard for."""
-    return find_guarded_functions(job, source)
 
 
 _GUARD_PAGE = """\
@@ -80,7 +70,7 @@ Without it a ROCm tensor fails deep inside. The codebase's profile holds the sta
 takes the path that works on every device, or says at once what is missing. What it calls may
 stand behind the function.
 """
-GUARD = FileRule("PK106", FileFilter.ALWAYS, check_guard, "guard", _GUARD_PAGE)
+GUARD = FileRule("PK106", FileFilter.ALWAYS, find_guarded_functions, "guard", _GUARD_PAGE)
 
 
 def check_in_place(job: PortJob, source: SourceFile) -> Iterator[Finding]:
