@@ -19,13 +19,13 @@ from portkit.engine.partial_ports import add_error_arms
 from portkit.engine.refusals import apply_checks
 from portkit.engine.scan import Scan, rescan_file, scan_workspace, sort_key
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
-from portkit.port.c_declarations import add_c_names
-from portkit.port.cudarc_versions import (
+from portkit.port.adapted_profiles import (
     adapt_to_cudarc,
     choose_kernel_form,
     find_feature_spelling,
     is_version_before,
 )
+from portkit.port.c_declarations import add_c_names
 from portkit.port.hip_bindings import locate_bindings, requires_bindings
 from portkit.port.item_patches import OVERRIDE
 from portkit.port.reexported_bindings import find_reexported_bindings

@@ -1,4 +1,4 @@
-"""What code asks the bindings for, and whether they have it.
+"""Names that code needs of the bindings, and those that the bindings lack.
 
 The bindings have the shape of CUDA's, and of that what ports have needed. A copy that names more,
 such as ``cudarc::cusolver`` or a function of cuBLAS's that has no counterpart there, would build

@@ -1,4 +1,4 @@
-"""What exists for the source vendor alone, so that code which needs it is not ported.
+"""CUDA-only dependencies, features and modules: code that needs them is not ported.
 
 An optional dependency that only features of the source vendor's turn on, and that leads to a crate
 which binds or compiles CUDA, has nothing to offer without CUDA. A copy of code that names such a

@@ -1,4 +1,4 @@
-"""What code runs to build kernels: programs and crates of the source vendor's, which do not port.
+"""CUDA programs and crates that build kernels, and the code that calls or names them.
 
 A build script that runs ``nvcc`` is not ROCm's under another name. What does the part of a program
 is in the vendor's profile, in words; what is written instead is a person's, or a template's.

@@ -1,4 +1,4 @@
-"""Arms that answer with an error where a person has left an arm out, and nothing else would.
+"""Arms in place of a copy: one that answers with an error, or one that devices share.
 
 An enum that gains a variant breaks each ``match`` without a wildcard that gets no arm for it, in
 every build (rustc: E0004). So an arm that is left out is written all the same there, and answers

@@ -1,4 +1,4 @@
-"""What cannot stand beside its copy: where both features are on, one of the two gives way.
+"""Items that cannot exist beside their copies if both features are on.
 
 What the profile calls exclusive gives way to its copy. What is one of a pair, under the source's
 feature and where that is off, says that one answer is wanted: there the copy gives way, and a

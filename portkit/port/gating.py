@@ -1,4 +1,4 @@
-"""What differs between the gatings: what stands under the feature, and what takes its place.
+"""The two gatings: attributes on copies, functions without the feature, and their errors.
 
 With ``--gating dummy`` every name exists in every build, and nothing is gated. With ``--gating
 cfg`` what names something of the written vendor's stands under its feature; there is no dummy.

@@ -1,4 +1,4 @@
-"""What a codebase's profile holds about single items of the CUDA side, and what copies have there.
+"""Patches of a profile: items from templates, changes inside items, texts, and guards.
 
 A `Whole` item comes from a template, since the two platforms' libraries differ there. It was
 written against a certain text of the CUDA item; the profile holds a hash of that text for each

@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from portkit.context.port_job import PortJob
-from portkit.port.cudarc_versions import list_dependency_entries, parse_version
+from portkit.port.adapted_profiles import list_dependency_entries, parse_version
 from portkit.profiles.entries import parse_release
 from portkit.profiles.profile import CodebaseProfile, PortedDependency, VendorProfile
 from portkit.syntax.imports import find_import_paths

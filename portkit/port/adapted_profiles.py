@@ -1,4 +1,4 @@
-"""Which version of cudarc a codebase is written against, and the names that only it had."""
+"""Profiles as a tree needs them: cudarc's version, the feature's spelling, the kernels' form."""
 
 from __future__ import annotations
 
