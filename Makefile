@@ -41,6 +41,9 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
+# Tests start portkit a thousand times: an image of Python that keeps nothing compiled doubles each start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-fast test-all lint reports kernels device versions edits mutants guided docs dist lock clean
 
 help:
@@ -64,13 +67,13 @@ demo: $(INSTALLED)
 test: lint browser sandbox newest-git
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
 	@$(WITH_HIPCC) $(STEP) "tests on the real candle" $(BIN)/pytest -m "real and not slow" \
-		-n 2 --dist loadgroup --durations=10
+		-n 2 --dist loadgroup --no-loadscope-reorder --durations=10
 
 test-fast: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
 
 test-all: lint browser sandbox
-	@$(WITH_HIPCC) $(STEP) "every test" $(BIN)/pytest --durations=20
+	@PORTKIT_PROVEN=no $(WITH_HIPCC) $(STEP) "every test" $(BIN)/pytest --durations=20
 
 .PHONY: browser
 browser:

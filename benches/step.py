@@ -32,7 +32,7 @@ from portkit.device.toolkit import build_toolkit
 from portkit.errors import PortkitError
 from portkit.numerics.program_crate import place_program
 from portkit.profiles.profile import load_codebase
-from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
+from portkit.verify.device_choice import ARCH_OF_WAVE, list_build_variables
 from portkit.verify.settings import load_settings
 from tools.proof.mutation import SWITCH, Mutant
 
@@ -284,7 +284,7 @@ def built(tree: Path, base: Path, *, checked: bool = False) -> Program:
     settings = load_settings(load_codebase(find_codebase("candle")))
     archs = ARCH_OF_WAVE.values()
     environment = build_toolkit().environment(arch="", checked=checked)
-    environment |= set_build_environment(settings, archs)
+    environment |= list_build_variables(settings, archs)
     target = cache_folder() / "target" / ("step-checked" if checked else "step")
     command = ["cargo", "build", "--quiet", "--target-dir", str(target)]
     subprocess.run(command, cwd=crate, env=environment, check=True)

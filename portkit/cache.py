@@ -11,13 +11,10 @@ import contextlib
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from portkit.errors import BusyTreeError, DiskError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def cache_folder() -> Path:
@@ -48,35 +45,32 @@ def path_key(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there.
-
-    Args:
-        kind: what is kept, one path component.
-        key: what names the content and changes with it, one path component.
-        fill: writes the content into the empty folder that it is given.
-
-    Raises:
-        DiskError: the cache cannot be written.
-    """
+@contextlib.contextmanager
+def _make_entry(place: Path) -> Iterator[Path]:
+    """Yield a path beside an entry of the cache, to be renamed to it."""
     import tempfile
 
-    place = cache_folder() / kind / key
-    if place.is_dir():
-        return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as scratch:
-            content = Path(scratch) / key
-            content.mkdir()
-            fill(content)
-            try:
-                content.rename(place)
-            except OSError:
-                if not place.is_dir():  # else another run was faster, with the same content
-                    raise
+            yield Path(scratch) / place.name
     except OSError as error:
         raise _unwritable(place, error) from error
+
+
+def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
+    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there."""
+    place = cache_folder() / kind / key
+    if place.is_dir():
+        return place
+    with _make_entry(place) as content:
+        content.mkdir()
+        fill(content)
+        try:
+            content.rename(place)
+        except OSError:
+            if not place.is_dir():  # else another run was faster, with the same content
+                raise
     return place
 
 
@@ -97,36 +91,16 @@ def cached_names(kind: str) -> tuple[str, ...]:
 
 
 def write_cached(kind: str, key: str, text: str) -> None:
-    """Keep ``text`` under ``kind/key``, in place of what was there.
-
-    Raises:
-        DiskError: the cache cannot be written.
-    """
-    import tempfile
-
+    """Keep ``text`` under ``kind/key``, in place of what was there."""
     place = cache_folder() / kind / key
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as scratch:
-            new = Path(scratch) / key
-            new.write_text(text, encoding="utf-8")
-            new.replace(place)
-    except OSError as error:
-        raise _unwritable(place, error) from error
+    with _make_entry(place) as new:
+        new.write_text(text, encoding="utf-8")
+        new.replace(place)
 
 
 @contextlib.contextmanager
 def hold_lock(file: Path, busy: str) -> Iterator[None]:
-    """Keep other runs out for as long as the context lasts, by a lock on a file of the cache.
-
-    Args:
-        file: the file, which stays; its folder is made.
-        busy: what is said where another run is in, and what to do.
-
-    Raises:
-        BusyTreeError: another run is in.
-        DiskError: the file cannot be made.
-    """
+    """Keep other runs out for as long as the context lasts, by a lock on a file of the cache."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         held = file.open("w")
@@ -144,10 +118,6 @@ def take_lock(descriptor: int, *, shared: bool = False) -> None:
     """Take a lock on an open file, an exclusive one but where it is to be shared.
 
     It lasts until the file is closed. Windows has no shared ones here.
-
-    Raises:
-        BlockingIOError: another process has it.
-        OSError: the file system has no locks.
     """
     if sys.platform == "win32":
         import msvcrt

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portkit.syntax.cfg import Cfg, parse_cfg, widen_condition
+from portkit.syntax.cfg import Cfg, drop_features, parse_cfg, widen_condition
 
 CUDA, METAL = Cfg("", (), "cuda"), Cfg("", (), "metal")
 UNIX = Cfg("")
@@ -203,3 +203,20 @@ def test_a_widened_condition_holds_where_either_feature_is_on(
 def test_any_text_can_be_asked(text: str) -> None:
     parse_cfg(f"#[cfg({text})]")
     parse_cfg(text)
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        ('all(not(feature = "cudnn"), feature = "cuda")', 'feature = "cuda"'),
+        (
+            'all(feature = "cuda", not(any(feature = "cudnn", unix)))',
+            'all(feature = "cuda", not(unix))',
+        ),
+        ('any(feature = "cudnn", feature = "cuda")', 'feature = "cuda"'),
+        ('all(unix, feature = "cuda")', 'all(unix, feature = "cuda")'),
+        ('feature = "cudnn"', 'feature = "cudnn"'),
+    ],
+)
+def test_drop_features(condition: str, left: str) -> None:
+    assert drop_features(f"#[cfg({condition})]", {"cudnn"}) == f"#[cfg({left})]"

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from tree_support import Tree, crate, scan_of
 
-from portkit.checks import CHECKS, PortedTree
+from portkit.checks import CHECKS, Doubt, PortedTree
 from portkit.engine.refusals import apply_checks
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
     from portkit.engine.scan import Scan
 
 DEVICE = """\
@@ -177,6 +181,27 @@ def test_an_arm_under_a_feature_that_its_crate_lacks_is_not_written() -> None:
     found = manual(scan_of(tree, gating="cfg"))
     assert {f.path for f in found} == {"serve/src/lib.rs"}
     assert all("the crate serve does not have" in f.message for f in found)
+    # rustc: E0004 at the match, "pattern `&Device::Rocm(_)` not covered"
+    source = tree["serve/src/lib.rs"]
+    arms = [f for f in found if f.construct.startswith("match arm")]
+    assert arms
+    assert all(source[f.span.start :].startswith(b"match ") for f in arms)
+
+
+def test_a_doubt_leaves_a_manual_finding_manual(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *rest = (scan := scan_of(crate(DEVICE))).findings
+    by_hand = replace(first, applicability=Applicability.MANUAL)
+    trusted = next(f for f in rest if f.applicability is Applicability.SAFE)
+
+    def doubt(_: PortedTree) -> Iterator[Doubt]:
+        yield from (Doubt(each, "Check it") for each in (by_hand, trusted))
+
+    monkeypatch.setattr("portkit.engine.refusals.DOUBTS", (doubt,))
+    found = apply_checks(replace(scan, findings=(by_hand, *rest)))
+    assert [f.applicability for f in found.findings if f.message.endswith("Check it")] == [
+        Applicability.MANUAL,
+        Applicability.REVIEW,
+    ]
 
 
 def test_files_whose_findings_stay_the_same_stay_read() -> None:

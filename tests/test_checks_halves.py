@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
-from tree_support import crate, scan_of
+from tree_support import PROFILE, crate, scan_of
 
 from portkit.engine.refusals import apply_checks
 from portkit.workspace.finding import Applicability, Status
@@ -276,3 +276,184 @@ pub fn load_cuda(device: &CudaDevice, ptx_file: {declared}) -> usize {{
     messages = [f.message for f in scan_of(crate(DEVICE + text)).findings]
     found = [m for m in messages if "`hsaco_file` is text, as `ptx_file` is" in m]
     assert len(found) == is_doubted
+
+
+COMM = """
+#[cfg(feature = "nccl")]
+pub use cudarc::nccl::Comm;
+#[cfg(not(feature = "nccl"))]
+pub struct Comm {}
+#[cfg(not(feature = "nccl"))]
+impl Comm {
+    pub fn rank(&self) -> usize {
+        0
+    }
+}
+"""
+
+
+def test_an_implementation_belongs_to_its_half_of_the_type() -> None:
+    """E0599 with `rccl`, if the type's half is declined: `Comm {}` has no function."""
+    scan = scan_of(crate(DEVICE + COMM))
+    assert said(scan, Applicability.SAFE, "PK502") == []
+    messages = said(scan, Applicability.REVIEW, "PK502")
+    assert [m for m in messages if "one half of `Comm`" in m] == messages
+    assert len(messages) == 2
+
+
+def test_an_implementation_stays_with_a_type_that_stays() -> None:
+    scan = scan_of(crate(DEVICE + COMM))
+    found = excluded(scan, "PK501", "Comm")
+    assert said(found, Applicability.SAFE, "PK502") == []
+    assert len(said(found, Applicability.MANUAL, "PK502")) == 2
+
+
+SHARED = """
+pub struct Product;
+
+impl Product {
+    #[cfg(feature = "cuda")]
+    fn cuda_run(&self, device: &CudaDevice) -> usize {
+        let _ = device;
+        1
+    }
+}
+
+#[cfg(feature = "cuda")]
+pub fn cuda_product(product: &Product, device: &CudaDevice) -> usize {
+    product.cuda_run(device)
+}
+"""
+
+
+@pytest.mark.parametrize(("value", "is_doubted"), [("1", True), ("self.count(device)", False)])
+def test_a_copy_that_calls_what_is_for_review(value: str, *, is_doubted: bool) -> None:
+    """E0599 with `rocm`, if the callee's copy, whose value is for review, is declined."""
+    text = SHARED.replace("let _ = device;\n        1", value)
+    scan = scan_of(crate(DEVICE + text))
+    messages = said(scan, Applicability.REVIEW, "PK501")
+    found = [m for m in messages if "`rocm_run`, which another finding writes" in m]
+    assert len(found) == is_doubted
+    assert len(said(scan, Applicability.SAFE, "PK501")) == 2 - 2 * is_doubted
+    assert apply_checks(scan) is scan
+
+
+CAPTURE = """
+pub struct Pipeline;
+
+impl Pipeline {
+    #[cfg(feature = "cuda")]
+    pub fn warm_up(&self) -> usize {
+        1
+    }
+}
+
+#[cfg(feature = "cuda")]
+pub fn cuda_capture(pipeline: &Pipeline, device: &CudaDevice) -> usize {
+    let _ = device;
+    pipeline.warm_up()
+}
+"""
+
+
+def test_a_function_of_cuda_alone_is_called_in_no_copy() -> None:
+    """E0599 with `rocm`: a person writes the function."""
+    scan = scan_of(crate(DEVICE + CAPTURE))
+    found = excluded(scan, "PK501", "fn warm_up")
+    messages = [m for m in said(found, Applicability.MANUAL, "PK501") if "`warm_up`" in m]
+    assert messages == [
+        "This line would call `warm_up`, which does not exist in each build that has the line."
+        " Such a build would not compile. Write the function and this line by hand."
+    ]
+
+
+def test_a_name_that_other_types_have_proves_nothing() -> None:
+    """The call without the feature is of another type's function."""
+    text = CAPTURE + "\npub fn idle(other: &foreign::Other) -> usize {\n    other.warm_up()\n}\n"
+    found = excluded(scan_of(crate(DEVICE + text)), "PK501", "fn warm_up")
+    assert [m for m in said(found, Applicability.MANUAL, "PK501") if "`warm_up`" in m] == []
+
+
+GUARD = """
+pub fn share(shards: usize, device: &CudaDevice) -> usize {
+    let _ = device;
+    let mut found = shards;
+    #[cfg(not(feature = "cuda"))]
+    assert!(shards == 1, "one GPU is supported");
+    println!("{shards}");
+    #[cfg(feature = "cuda")]
+    {
+        found += usize::from(shards > 1);
+    }
+    found
+}
+"""
+
+
+def test_a_guard_of_code_that_a_person_writes_stays() -> None:
+    """With `rocm` two shards would pass the check and be ignored."""
+    scan = scan_of(crate(DEVICE + GUARD))
+    found = excluded(scan, "PK501", "found += usize")
+    (message,) = said(found, Applicability.MANUAL, "PK502")
+    assert message.startswith("A build with `rocm` would lose this check, and portkit leaves code")
+
+
+@pytest.mark.parametrize(("attribute", "is_guard"), [("", True), ("#[test]\n", False)])
+def test_a_guard_is_for_review(attribute: str, *, is_guard: bool) -> None:
+    """The assertion of a test guards nothing."""
+    scan = scan_of(crate(DEVICE + GUARD.replace("pub fn share", f"{attribute}pub fn share")))
+    messages = said(scan, Applicability.REVIEW, "PK502")
+    assert [m.endswith("Check that what follows works there") for m in messages] == [
+        True
+    ] * is_guard
+
+
+ARMS = """
+pub fn memory(device: &gpu::Device) -> usize {
+    match device {
+        gpu::Device::Cpu => 0,
+        #[cfg(feature = "cuda")]
+        gpu::Device::Cuda(device) => device.memory(),
+        #[cfg(not(feature = "cuda"))]
+        gpu::Device::Cuda(_) => panic!("no GPU"),
+    }
+}
+"""
+
+
+def test_an_arm_that_portkit_refuses_answers_with_an_error() -> None:
+    """E0004 with `rocm`, since the other crate's port has the variant in each build."""
+    text = ARMS.replace("device.memory()", "crate::cuda_memory(device)") + (
+        '\n#[cfg(feature = "cuda")]\npub fn cuda_memory(_: &gpu::CudaDevice) -> usize {\n    2\n}\n'
+    )
+    scan = scan_of(crate(DEVICE + text))
+    found = excluded(scan, "PK501", "fn cuda_memory")
+    first, second = said(found, Applicability.REVIEW, "PK301")
+    assert "`rocm_memory`" in first
+    assert first.endswith("Until then an arm answers with an error.")
+    assert second.endswith("which is for review. Decide both together")
+    assert apply_checks(found) is found
+
+
+def test_an_arm_whose_other_copy_is_mechanical_is_mechanical() -> None:
+    scan = scan_of(crate(DEVICE + ARMS))
+    assert len(said(scan, Applicability.SAFE, "PK301")) == 2
+
+
+def test_a_copy_that_uses_a_library_without_a_counterpart() -> None:
+    """Its comment says that `rocblaslt` is tried, and its handle is never there."""
+    text = """
+pub static CUBLASLT_CONTROLLER: Option<usize> = None;
+
+pub fn multiply(device: &gpu::Device) -> usize {
+    match device {
+        gpu::Device::Cpu => 0,
+        // Try to use cublaslt.
+        gpu::Device::Cuda(_) => CUBLASLT_CONTROLLER.unwrap_or(1),
+    }
+}
+"""
+    plain = {"plain": [{"path": "src/*", "reason": "its kernels are not ported"}]}
+    scan = scan_of(crate(text), {**PROFILE, **plain})
+    messages = said(scan, Applicability.REVIEW, "PK301")
+    assert [m for m in messages if "uses `CUBLASLT_CONTROLLER`, and portkit knows no" in m]

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -253,6 +254,8 @@ def test_the_page_names_every_complaint() -> None:
     page = (ROOT / "docs/doctor.md").read_text()
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     code = "".join(place.read_text() for place in (ROOT / "portkit/doctor").glob("*.py"))
-    known = set(re.findall(r'(?:make_problem|make_warning|complaint)\(\s*"([a-z-]+)"', code))
+    table = tomllib.loads((ROOT / "portkit/doctor/complaints.toml").read_text())
+    assert set(re.findall(r'make_complaint\(\s*"([a-z-]+)"', code)) == table.keys()
+    known = {row.get("name", key) for key, row in table.items()}
     assert rows == known
     assert {case.name for case in CASES.values()} == known - {"no-linux", "wsl"}

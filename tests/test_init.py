@@ -277,7 +277,7 @@ def test_without_a_word_about_it_no_feature_is_invented(served: Path) -> None:
 
 
 def test_a_person_is_asked_for_names(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portkit.cli.init._can_answer", lambda: True)
+    monkeypatch.setattr("portkit.cli.init.can_ask", lambda: True)
     words = ["init", str(served)]
     done = CliRunner().invoke(load_program("init"), words, input="not a name\nfast_amd\n")
     assert done.exit_code == 0, done.stderr

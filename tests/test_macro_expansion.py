@@ -55,9 +55,23 @@ CASES = [
     ),
     ("($a:ident) => { a }; ($($a:literal),*) => { [$($a),*] };", "m!(-1, 2);", "[-1, 2]"),
     ("($a:ident) => { a }; (_) => { b };", "m!(_);", "b"),
+    (
+        "($($i:item)*) => { $(#[x] $i)* };",
+        "m!(pub struct A(u8); #[y] pub(crate) const fn f() {} use a::{b, c};);",
+        "#[x] pub struct A(u8); #[x] #[y] pub(crate) const fn f() {} #[x] use a::{b, c};",
+    ),
+    (
+        "($a:ident, $i:item) => { mod $a { $i } };",
+        "m!(x, impl A for B {});",
+        "mod x{impl A for B{}}",
+    ),
+    ("($a:ident => $s:stmt) => { fn $a() { $s; } };", "m!(x => let y = 2);", "fn x(){let y = 2;}"),
+    ("($($s:stmt;)*) => { fn x() { $($s;)* } };", "m!(a += 1; f(a););", "fn x(){a += 1; f(a);}"),
+    ("($s:stmt) => { $s };", "m!(static A: u8 = 1;);", "static A: u8 = 1;"),
 ]
 UNKNOWN = [
-    ("($($i:item)*) => { $($i)* };", "m!(fn f() {});"),
+    ("($($i:item)*) => { $($i)* };", "m!(fn f() {} x);"),
+    ("($s:stmt) => { $s };", "m!(a < b);"),
     ("($a:expr, $b:expr) => { $a };", "m!(a < b, c > (d));"),
     ("($a:ident) => { $a };", "m!(a, b);"),
     ("($a:ident) => { $a $b };", "m!(a);"),
@@ -70,7 +84,7 @@ REPEATED = [
     ("([{$($a:ident)and*}]) => {};", "m!([{a and b}]);", "a|b", "and"),
     ("($($a:ident { $($b:tt)* })*) => {};", "m!(a {} b {1});", "a {}|1|b {1}", ""),
     ("($($a:ident)?) => {};", "m!(a);", "", ""),
-    ("($($i:item)*) => {};", "m!(fn f() {});", "", ""),
+    ("($($i:item)*) => {};", "m!(fn f() {} mod a {});", "fn f() {}|mod a {}", ""),
     ("($($i:ident)*) => {};", "m!(a, b);", "", ""),
 ]
 MATCHES = [
@@ -78,7 +92,7 @@ MATCHES = [
     ("($a:ident) => {}; ($a:ident, $b:ident) => {};", "m!(a, b);", True),
     ("($a:ident) => {}; ($a:ident, $b:ident) => {};", "m!(a, b, c);", False),
     ("($a:ident, $b:ident $(,)?) => {};", "m!(a, b,);", True),
-    ("($i:item) => {};", "m!(fn f() {});", None),
+    ("($i:item) => {};", "m!(fn f() {});", True),
 ]
 
 

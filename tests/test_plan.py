@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tree_support import Tree, crate, scan_of
+from tree_support import Tree, crate, find_conflicts, scan_of
 
-from portkit.engine.plan import build_plan, find_conflicts
+from portkit.engine.plan import build_plan
 from portkit.errors import PlanError, ToolError
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Edit, Finding, NewFile, Status

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portkit.syntax.precedence import join_by_or, operands_of_or
+from portkit.syntax.precedence import is_or, join_by_or
 from portkit.syntax.source_file import SourceFile, node_text
 
 if TYPE_CHECKING:
@@ -114,10 +114,17 @@ def shape(node: Node) -> object:
     return (node.type, *children) if children else node_text(node)
 
 
+def split_or(node: Node) -> list[Node]:
+    left, right = (node.child_by_field_name(side) for side in ("left", "right"))
+    if is_or(node) and left is not None and right is not None:
+        return [*split_or(left), *split_or(right)]
+    return [node]
+
+
 def flat_or(node: Node) -> list[Node]:
     while node.type == "parenthesized_expression":
         node = node.named_children[0]
-    operands = [*operands_of_or(node)]
+    operands = [*split_or(node)]
     return [node] if len(operands) == 1 else [each for o in operands for each in flat_or(o)]
 
 

@@ -1,10 +1,9 @@
-"""The forms that CI services read: SARIF, JUnit, annotations of GitHub Actions."""
+"""The forms that CI services read: SARIF and annotations of GitHub Actions."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import pytest
 from cli_support import invoke, make_candle
@@ -15,7 +14,6 @@ from report_support import EVERY_KIND, SECRET, made
 from portkit.engine.rule_pages import list_all_pages
 from portkit.fetch import fetch_crate
 from portkit.report.github_annotations import SHOWN, render_annotations
-from portkit.report.junit import render_junit
 from portkit.report.sarif import render_sarif
 
 if TYPE_CHECKING:
@@ -110,54 +108,10 @@ def test_sarif_follows_the_schema_of_oasis(candle: Path) -> None:
     assert not validator.is_valid(whole)
 
 
-# --- JUnit -------------------------------------------------------------------------------------
-
-
-def test_junit_has_a_case_for_each_place() -> None:
-    root = ElementTree.fromstring(render_junit(made(*EVERY_KIND, ODD, unaccounted=2)))
-    counts = {"tests": "10", "failures": "4", "errors": "2", "skipped": "1"}
-    assert {key: root.get(key) for key in counts} == counts
-    cases = {case.get("name", "").split()[0]: case for case in root.iter("testcase")}
-    kinds = {name: [child.tag for child in case] for name, case in cases.items()}
-    assert kinds == {
-        "PK301-00000001": ["failure"],  # to do
-        "PK302-00000002": [],  # ported
-        "PK401-00000003": ["failure"],  # to do, and to look at
-        "PK401-0000000a": ["failure"],
-        "PK402-00000004": ["system-out"],  # to look at
-        "PK403-00000005": ["system-out"],
-        "PK801-00000006": ["failure"],  # to write
-        "PK802-00000007": ["skipped"],  # left alone
-        "a/x.rs:7": ["error"],
-        "a/x.rs:8": ["error"],
-    }
-    for suite in root.iter("testsuite"):
-        assert int(suite.get("tests", "0")) == len(suite)
-        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-            assert int(suite.get(name, "0")) == len(suite.findall(f"testcase/{tag}"))
-
-
-def test_junit_s_figures_are_the_document_s(candle: Path) -> None:
-    summary = json.loads(invoke("scan", candle, "--format", "json").out)["summary"]
-    root = ElementTree.fromstring(invoke("scan", candle, "--format", "junit").out)
-    assert int(root.get("tests", "0")) == summary["sites"] + summary["unaccounted"]
-    assert int(root.get("failures", "0")) == summary["status"]["todo"]
-    suites = {suite.get("name"): int(suite.get("tests", "0")) for suite in root}
-    assert suites == {path: crate["sites"] for path, crate in summary["crates"].items()}
-
-
-def test_junit_holds_what_xml_cannot() -> None:
-    bad = replace(EVERY_KIND[0], message="a\x00b\x0c<c>&\ufffe", symbol="\x1b[1m")
-    root = ElementTree.fromstring(render_junit(made(bad)))
-    failure = next(root.iter("failure"))
-    assert failure.get("message") == "a\ufffdb\ufffd<c>&\ufffd"
-
-
 @pytest.mark.parametrize("source", [True, False])
 def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
     report = made(*EVERY_KIND, unaccounted=1)
-    for text in (render_sarif(report, source=source), render_junit(report, source=source)):
-        assert (SECRET in text) is source
+    assert (SECRET in render_sarif(report, source=source)) is source
 
 
 # --- GitHub Actions ----------------------------------------------------------------------------

@@ -88,15 +88,15 @@ def test_a_stage_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) ->
 NESTED = """
 import os, signal, sys
 from pathlib import Path
-from portkit.workspace.process import interruptible, run
+from portkit.workspace.process import end_on_signals, run_process
 if sys.argv[1] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 body = "echo $$ >pid; (trap '' TERM; sleep 300)"
 where = {"folder": Path.cwd(), "environment": os.environ, "show": print}
 if sys.argv[1] == "stubborn":
-    run(["sh", "-c", body], **where)
-with interruptible():
-    run(["sh", "-c", body], **where)
+    run_process(["sh", "-c", body], **where)
+with end_on_signals():
+    run_process(["sh", "-c", body], **where)
 """
 
 
@@ -208,24 +208,25 @@ def test_stages_are_processes_of_their_own(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from portkit.selftest.stage_runner import conduct
-from portkit.selftest.document import document
-from portkit.selftest.page import page, write_whole
-from portkit.selftest.stages import Stage, Wanted
-from portkit.workspace.process import interruptible
+from portkit.selftest.stage_runner import run_stages
+from portkit.selftest.document import build_document
+from portkit.selftest.page import render_page, write_atomically
+from portkit.selftest.stages import SelftestOptions, Stage
+from portkit.workspace.process import end_on_signals
 
 folder, report = Path(sys.argv[1]), Path(sys.argv[2])
-wanted = Wanted(folder)
+wanted = SelftestOptions(folder)
+document = lambda found: build_document(wanted, found, 1.0, "2026-11-22", {})
 stages = [
     Stage("one", "one works", ("sh", "-c", "echo well"), 60.0),
     Stage("two", "two works", ("sh", "-c", "echo $$ >pid; sleep 300"), 60.0),
     Stage("three", "three works", ("sh", "-c", "echo never"), 60.0),
 ]
-with interruptible():
-    conduct(
+with end_on_signals():
+    run_stages(
         stages,
         wanted,
-        lambda found: write_whole(report, page(document(wanted, found, 1.0, "2026-11-22", {}))),
+        lambda found: write_atomically(report, render_page(document(found))),
         lambda line: None,
     )
 """

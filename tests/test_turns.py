@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turns import ROUND, turn
+from turns import LONGEST, ROUND, turn
 
 TESTS = Path(__file__).parent
 
@@ -22,3 +22,9 @@ def test_tests_have_each_of_the_turns() -> None:
         for name in re.findall(r'by_turn\("([^"]*)"\)', path.read_text())
     }
     assert told == {name for names in ROUND for name in names}
+
+
+def test_the_longest_groups_exist() -> None:
+    names = (TESTS / "real" / "port_of_candle.py").read_text()
+    for group in LONGEST:
+        assert (TESTS.parent / group).is_file() or f'= "{group}"' in names, group

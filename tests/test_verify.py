@@ -270,7 +270,7 @@ def test_of_what_passed_only_the_beginning_is_shown() -> None:
         (pass_step(*lines[:7], left_out=["nvcc"]), [*lines[:7], "left out: nvcc"]),
         (
             pass_step(*lines, left_out=["nvcc"]),
-            [*lines[:6], "and 3 lines more, which --json and --junit write", "left out: nvcc"],
+            [*lines[:6], "and 3 lines more, which --json writes", "left out: nvcc"],
         ),
         (fail_step(*lines), lines),
     ):
@@ -662,7 +662,7 @@ def test_the_document_of_a_defect(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     # A defect cannot be asked for, so one is made: the step's module loses what it needs.
     code = (
-        "import portkit.verify.coverage as c, sys\n"
+        "import portkit.verify.static_steps as c, sys\n"
         "c.Status = None\n"
         "from portkit.cli import load_program\n"
         f"sys.argv = ['portkit', 'verify', {str(candle)!r}, '--keep-going', '--only', 'coverage',"

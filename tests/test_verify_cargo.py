@@ -42,7 +42,7 @@ from portkit.verify.diagnostics import Diagnostic
 from portkit.verify.lint import find_new_lints
 from portkit.verify.regressions import find_regressions
 from portkit.verify.settings import Settings, load_settings
-from portkit.verify.test_binaries import limit_memory, unpack_results
+from portkit.verify.test_binaries import find_memory_limit, unpack_results
 from portkit.verify.type_check import parse_cargo_errors
 
 if TYPE_CHECKING:
@@ -585,7 +585,7 @@ def test_what_is_worse_than_before(
 
 
 def test_memory_of_tests_is_limited_below_that_of_the_machine() -> None:
-    limit = limit_memory()
+    limit = find_memory_limit()
     assert limit is not None
     assert 0 < limit < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 

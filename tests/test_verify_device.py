@@ -16,15 +16,15 @@ from portkit.verify import InvalidOptionError, device_choice
 from portkit.verify.device import TestRun
 from portkit.verify.device_choice import DeviceRun
 from portkit.verify.device_log import DeviceLog, read_logs, unpack_log
-from portkit.verify.device_table import (
+from portkit.verify.options import DEVICES, parse_waves
+from portkit.verify.test_binaries import summarize_failures
+from tools.device_table import (
     find_called_tests,
     find_original_test,
     find_uncopied_tests,
     list_words,
     render_device_table,
 )
-from portkit.verify.options import DEVICES, parse_waves
-from portkit.verify.test_failures import summarize_failures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -123,7 +123,7 @@ fn knows_where_it_runs() {
 def test_each_test_has_a_result_whatever_the_others_do(
     candle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.verify.test_binaries.limit_memory", lambda: 1 << 29)
+    monkeypatch.setattr("portkit.verify.test_binaries.find_memory_limit", lambda: 1 << 29)
     add_file(candle, "candle-core/tests/bad.rs", BAD_TESTS)
     tree = make_tree(candle, test_seconds=10)
     (binary,) = test_binaries.build_binaries(tree, "--test", "bad")

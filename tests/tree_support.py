@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
+    from portkit.workspace.finding import Finding
 
 Tree = dict[str, bytes]
 
@@ -96,7 +98,8 @@ def scan_anew(tree: Tree) -> Scan:
     return _scan.__wrapped__("{}", "dummy", tuple(sorted(tree.items())), list_rules(), Path())
 
 
-@cache
+# The checks of one fixture share its scans; a scan that is kept longer costs memory.
+@lru_cache(maxsize=128)
 def _scan(
     profile: str,
     gating: str,
@@ -122,3 +125,14 @@ def _profiles(profile: str, root: Path) -> tuple[VendorProfile, CodebaseProfile]
 def user_seconds() -> float:
     """Return how long this process has computed; the system's share is its neighbours' as well."""
     return os.times().user
+
+
+def find_conflicts(findings: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
+    """Return the pairs of findings whose edits overlap."""
+    found = []
+    edits = sorted(((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits))
+    everything = list(findings)
+    for (path, _, end, i), (other, start, _, j) in itertools.pairwise(edits):
+        if path == other and start < end and i != j:
+            found.append((everything[i], everything[j]))
+    return found

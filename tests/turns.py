@@ -24,6 +24,16 @@ ROUND: Final = (
 )
 """Tests of minutes that take turns: what runs each day; five to ten minutes of a worker's."""
 
+LONGEST: Final = (
+    *("products", "types"),
+    *("tests/real/test_hip_crate.py", "tests/real/test_kernels.py"),
+    *("tests/fuzz/test_mutants.py", "tests/rules/test_every_rule.py"),
+    *("tests/real/test_series_of_candle.py", "tests/real/test_verify_workflow.py"),
+    *("tests/real/test_taken_back.py", "tests/real/test_shared_kernels.py"),
+    *("tests/device/test_device_chaos.py", "tests/hostile/test_hostile_sizes.py"),
+)
+"""The groups of tests that take longest, which begin first: the longest of all first."""
+
 
 def today() -> int:
     """Return the ordinal of the day on which the run began, which its workers are told."""

@@ -15,7 +15,7 @@ from portkit.checks.gated_files import find_gated_files
 from portkit.port.c_declarations import find_c_names
 from portkit.port.manifest_targets import list_required_features
 from portkit.syntax.cfg import Cfg, find_conditions_around
-from portkit.syntax.source_file import node_text
+from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import build_word_finder, find_occurrences
 
@@ -35,6 +35,7 @@ _KEYWORDS: Final = (
     rb"(?:r#)?"
 )
 _KEYWORD: Final = re.compile(_KEYWORDS + rb"\Z")
+_ENUM: Final = re.compile(rb"\benum\s+(\w+)")
 _MOST_FEATURES: Final = 6
 _REACH: Final = 80
 """How many bytes before a name its keyword is looked for."""
@@ -83,6 +84,7 @@ class Definitions(Value, frozen=True, dict=True):
 
     ported: PortedTree
     known: dict[str, bool] = field(default_factory=dict)
+    given: dict[str, bool] = field(default_factory=dict)
     gates: dict[str, tuple[tuple[Cfg, ...], ...]] = field(default_factory=dict)
     features: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     copied: dict[int, Mapping[str, str]] = field(default_factory=dict)
@@ -192,6 +194,43 @@ class Definitions(Value, frozen=True, dict=True):
             self.known[name] = any(True for _ in self._declared(name))
         return self.known[name]
 
+    def has_enum(self, name: str) -> bool:
+        """Whether the tree has an enum of a name, also among the tokens of a macro."""
+        return name.encode() in self._enums
+
+    @cached_property
+    def _enums(self) -> frozenset[bytes]:
+        """The names of all enums."""
+        holding = (each.data for each in self.sources.values() if b"enum " in each.data)
+        return frozenset(name for data in holding for name in _ENUM.findall(data))
+
+    def has_variant_of(self, owner: str, name: str) -> bool:
+        """Whether an enum that is written out has a variant.
+
+        Args:
+            owner: the enum.
+            name: the variant.
+        """
+        key = f"{owner}::{name}"
+        if key not in self.known:
+            nodes = self._find_variant_nodes(name)
+            self.known[key] = any(_owner_of(node) == owner for node in nodes)
+        return self.known[key]
+
+    def is_argument_alone(self, name: str, other: str) -> bool:
+        """Whether a macro that is called as an item is given a name, and is not given another one.
+
+        Such a macro may make items of its arguments.
+
+        Args:
+            name: the name.
+            other: the other name.
+        """
+        key = f"{name} {other}"
+        if key not in self.given:
+            self.given[key] = any(True for _ in self._find_given(name, other))
+        return self.given[key]
+
     def has_field(self, owner: str, name: str) -> bool | None:
         """Whether a struct or a variant has a field; None if the tree does not define it."""
         struct = re.compile(rb"\b(?:struct|union)\s+%s\b" % re.escape(owner).encode())
@@ -227,6 +266,22 @@ class Definitions(Value, frozen=True, dict=True):
     def has_variant(self, name: str) -> bool:
         """Whether an enum of the tree has a variant of a name, which is the written vendor's."""
         return bool(self._find_variants(name))
+
+    def find_payloads(self, name: str, owner: str) -> tuple[str, ...]:
+        """Return what the variants of a name hold, as written; none for one that holds nothing.
+
+        Args:
+            name: the variant, which is the written vendor's.
+            owner: the name of its enum.
+        """
+        nodes = (n for n in self._find_variant_nodes(name) if _owner_of(n) == owner)
+        return tuple(filter(None, (field_text(node, "body") for node in nodes)))
+
+    def _find_variant_nodes(self, name: str) -> Iterator[Node]:
+        for root, each in self._find_variants(name):
+            node = root.descendant_for_byte_range(each.at, each.at)
+            if node is not None and node.parent is not None:
+                yield node.parent
 
     def file_conditions(self, path: str) -> tuple[Cfg, ...]:
         """Return the conditions of a file as a whole: its target's, and those of its module.
@@ -285,6 +340,15 @@ class Definitions(Value, frozen=True, dict=True):
     def _roots(self) -> dict[str, Node]:
         """The trees that were asked for."""
         return {}
+
+    def _find_given(self, name: str, other: str) -> Iterator[Node]:
+        """Yield the calls that are items and that are given a name, but not another one."""
+        for source in self.sources.values():
+            for node in _nodes(source, name) if name.encode() in source.data else ():
+                call = _find_item_call(node)
+                words = re.findall(r"\w+", node_text(call)) if call is not None else ()
+                if call is not None and other not in words:
+                    yield call
 
     def _declared(self, name: str) -> Iterator[Definition]:
         items = re.compile(_KEYWORDS + rb"%s\b" % re.escape(name).encode())
@@ -395,10 +459,24 @@ def _nodes(source: SourceFile, name: str) -> Iterator[Node]:
             yield node
 
 
+def _find_item_call(node: Node) -> Node | None:
+    """Return the macro call that is an item and that is given a name, which is no path's part."""
+    before, outer = node.prev_sibling, node.parent
+    if before is not None and node_text(before) == "::":
+        return None
+    while outer is not None and outer.type == "token_tree":
+        outer = outer.parent
+    holder = outer.parent if outer is not None else None
+    if holder is not None and holder.type == "expression_statement":
+        holder = holder.parent
+    is_item = holder is not None and holder.type in ("declaration_list", "source_file")
+    return outer if is_item and outer is not None and outer.type == "macro_invocation" else None
+
+
 def _owner_of(node: Node) -> str:
     outer = node.parent
     while outer is not None:
-        if outer.type in ("struct_item", "enum_variant", "union_item"):
+        if outer.type in ("enum_item", "struct_item", "enum_variant", "union_item"):
             named = outer.child_by_field_name("name")
             return named.text.decode() if named is not None and named.text is not None else ""
         outer = outer.parent

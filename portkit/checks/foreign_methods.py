@@ -7,19 +7,13 @@ and in the profiles of the codebases that the tree is built on.
 
 from __future__ import annotations
 
-import os
 import re
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.definitions import Definitions, vendor_name_pattern
+from portkit.checks.known_names import KnownNames
 from portkit.checks.ported_tree import Doubt
-from portkit.codebases.registry import find_shipped
 from portkit.port.feature_members import is_external_cuda_feature
-from portkit.port.hip_bindings import HOME
-from portkit.shipped import shipped
-from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,34 +26,6 @@ _FOREIGN: Final = (
 )
 
 
-class _Known(Value, frozen=True, dict=True):
-    """The words of what portkit knows to be there after the ports that a tree is built on.
-
-    Attributes:
-        job: the job.
-    """
-
-    job: PortJob
-
-    def __contains__(self, name: str) -> bool:
-        word = re.compile(rb"\b%s\b" % re.escape(name).encode())
-        return any(word.search(text) for text in self._texts)
-
-    @cached_property
-    def _texts(self) -> tuple[bytes, ...]:
-        codebase, directories = self.job.codebase, find_shipped()
-        homes = [
-            d.root for name, d in directories.items() if name in (*codebase.uses, codebase.name)
-        ]
-        files = (
-            Path(folder) / file
-            for home in (shipped(HOME) / "src", *homes)
-            for folder, _, names in os.walk(home)
-            for file in names
-        )
-        return tuple(path.read_bytes() for path in sorted(files))
-
-
 def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
     """Ask for a person where a copied line calls a method that nothing known defines.
 
@@ -67,7 +33,7 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
         ported: the tree after the port.
     """
     job = ported.job
-    definitions, known = Definitions(ported), _Known(job)
+    definitions, known = Definitions(ported), KnownNames(job)
     called = re.compile(rb"\.(" + vendor_name_pattern(job) + rb")\s*(?:::<[^;{}]*>)?\(")
     for written in ported.find_edited_files(".rs"):
         if not _takes_unknown(job, written.source.path):

@@ -17,7 +17,7 @@ from portkit.port.counterparts import read_item_name
 from portkit.port.feature_conflicts import STEPS
 from portkit.syntax.cfg import Cfg, find_attributes, find_conditions_around, parse_conditions
 from portkit.syntax.imports import find_imported_names
-from portkit.syntax.source_file import group_attributes
+from portkit.syntax.source_file import field_text, group_attributes
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability
 
@@ -60,14 +60,30 @@ class _Whole(Value, frozen=True):
     Attributes:
         name: the name, or an empty string for steps of a block.
         halves: the halves, in the file's order.
+        impls: the implementations beside them that belong to one half of a type.
         before: the conditions around all of them before the port.
         after: the same after the port.
     """
 
     name: str
     halves: tuple[_Half, ...]
+    impls: tuple[_Half, ...]
     before: tuple[Cfg, ...]
     after: tuple[Cfg, ...]
+
+    def find_lost(self, on: frozenset[str]) -> tuple[_Half, ...]:
+        """Return the halves if a build has none after the port; else the impls if it has none."""
+        if not do_conditions_hold(self.after, on):
+            return ()
+        of_type = [half for half in self.halves if do_conditions_hold(half.after, on)]
+        if not of_type:
+            return self.halves
+        is_kept = any(not half.is_new and do_conditions_hold(half.before, on) for half in of_type)
+        return (
+            self.impls
+            if is_kept and not any(do_conditions_hold(i.after, on) for i in self.impls)
+            else ()
+        )
 
     @property
     def thing(self) -> str:
@@ -87,13 +103,8 @@ def check_halves(ported: PortedTree) -> Iterator[Refusal]:
         if not _covers_before(whole, builds):
             continue
         for on in builds:
-            if not do_conditions_hold(whole.after, on) or any(
-                do_conditions_hold(h.after, on) for h in whole.halves
-            ):
-                continue
-            narrowed = [
-                h for h in whole.halves if not h.is_new and do_conditions_hold(h.before, on)
-            ]
+            parts = whole.find_lost(on)
+            narrowed = [h for h in parts if not h.is_new and do_conditions_hold(h.before, on)]
             guilty = {id(f): f for half in narrowed for f in half.writers}
             if guilty:
                 named = frozenset().union(*(c.features() for h in whole.halves for c in h.after))
@@ -112,7 +123,7 @@ def doubt_halves(ported: PortedTree) -> Iterator[Doubt]:
     definitions = Definitions(ported)
     things: dict[int, tuple[Finding, list[str]]] = {}
     for written, whole in _find_wholes(ported):
-        of_all = [f for half in whole.halves for f in half.writers]
+        of_all = [f for half in (*whole.halves, *whole.impls) for f in half.writers]
         if all(f.applicability is not Applicability.REVIEW for f in of_all):
             continue
         if not _covers_before(whole, _find_builds(definitions, written, whole)):
@@ -153,6 +164,7 @@ def _find_holder(root: Node, start: int, end: int) -> Node | None:
 def _find_wholes_in(written: WrittenFile, holder: Node) -> Iterator[_Whole]:
     """Yield what the children of a node define by halves."""
     halves: dict[str, list[tuple[Node, Sequence[Node]]]] = {}
+    impls: dict[str, list[tuple[Node, Sequence[Node]]]] = {}
     run = 0
     always: set[str] = set()
     for node, attached in group_attributes(holder):
@@ -162,6 +174,8 @@ def _find_wholes_in(written: WrittenFile, holder: Node) -> Iterator[_Whole]:
         is_step = node.type in STEPS or (holder.type == "block" and not _is_named(node))
         if not (is_step and conditions):
             run += 1
+        if node.type == "impl_item" and conditions:
+            impls.setdefault(field_text(node, "type"), []).append((node, attached))
         for name in [f" {run}"] if is_step else _find_names(node):
             if conditions:
                 halves.setdefault(name, []).append((node, attached))
@@ -169,7 +183,7 @@ def _find_wholes_in(written: WrittenFile, holder: Node) -> Iterator[_Whole]:
                 always.add(name)  # a variable that follows only takes the name over
     for name, found in halves.items():
         if len(found) > 1 and name not in always:
-            yield _read_whole(written, holder, name.strip() if name[0] != " " else "", found)
+            yield _read_whole(written, holder, name, found, impls.get(name, ()))
 
 
 def _is_named(node: Node) -> bool:
@@ -199,15 +213,20 @@ def _find_bound(pattern: Node) -> Iterator[str]:
 
 
 def _read_whole(
-    written: WrittenFile, holder: Node, name: str, found: Iterable[tuple[Node, Sequence[Node]]]
+    written: WrittenFile,
+    holder: Node,
+    name: str,
+    found: Iterable[tuple[Node, Sequence[Node]]],
+    impls: Iterable[tuple[Node, Sequence[Node]]],
 ) -> _Whole:
     assert written.before is not None
     start = holder.start_byte
     outer = written.offset_before(start)
     root = written.before.tree_around([outer]).root_node
     return _Whole(
-        name,
+        "" if name[0] == " " else name,
         tuple(_read_half(written, node, attached) for node, attached in found),
+        tuple(_read_half(written, node, attached) for node, attached in impls),
         () if holder.parent is None else tuple(find_conditions_around(root, outer)),
         ()
         if holder.parent is None
@@ -232,7 +251,9 @@ def _read_half(written: WrittenFile, node: Node, attached: Sequence[Node]) -> _H
 def _find_builds(
     definitions: Definitions, written: WrittenFile, whole: _Whole
 ) -> tuple[frozenset[str], ...]:
-    conditions = chain(whole.before, whole.after, *((*h.before, *h.after) for h in whole.halves))
+    conditions = chain(
+        whole.before, whole.after, *((*h.before, *h.after) for h in (*whole.halves, *whole.impls))
+    )
     return definitions.find_builds(written.source.path, conditions)
 
 

@@ -22,6 +22,7 @@ from portkit.context.device_macros import list_parameters
 from portkit.context.intent import MatchGap, MissingArmBehavior
 from portkit.port import error_arms
 from portkit.port.copy_item import substitute_peer
+from portkit.rules import named_items
 from portkit.syntax import patterns
 from portkit.syntax.cfg import find_attributes, find_conditions_around, parse_conditions
 from portkit.syntax.exhaustiveness import (
@@ -141,8 +142,9 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
     job = ported.job
     found: dict[str, _Pairs] = {}
     written = {
-        (finding.path, finding.symbol.rpartition("enum ")[2].partition("::")[0]): None
+        (finding.path, name): None
         for finding in filter(_is_variant, ported.findings)
+        for name in finding.types
     }
     for path, name in written:  # each enum once, whatever number of variants it gains
         old = Enums((path,), job.workspace.sources.get).named(name)
@@ -157,7 +159,7 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
 
 def _is_variant(finding: Finding) -> bool:
     done = bool(finding.edits) or finding.status is Status.PORTED
-    return finding.construct == "enum variant" and done
+    return finding.code == named_items.ENUM_VARIANT.code and done
 
 
 class _File:
@@ -381,14 +383,15 @@ class _Match:
             for arm in self.arms
         ]
         return any(
-            self._is_on_new(arm.pattern) and (arm.pattern, normalize_rust(arm.value)) not in others
+            self._names(arm.pattern, 1) and (arm.pattern, normalize_rust(arm.value)) not in others
             for number, arm in enumerate(self.arms)
             for others in (copies[:number] + copies[number + 1 :],)
         )
 
-    def _is_on_new(self, pattern: Pattern) -> bool:
-        new = {(key, pair[1]) for key, pairs in self.gained.items() for pair in pairs}
-        return any((ctor.family, ctor.name) in new for ctor in find_constructors(pattern))
+    def _names(self, pattern: Pattern, side: int) -> bool:
+        """Whether a pattern names a variant of the source vendor's (0), or a new one (1)."""
+        ours = {(key, pair[side]) for key, pairs in self.gained.items() for pair in pairs}
+        return any((ctor.family, ctor.name) in ours for ctor in find_constructors(pattern))
 
     def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""
@@ -424,8 +427,12 @@ class _Match:
         return found
 
     def _was_exhaustive(self, on: frozenset[str]) -> bool:
-        """Whether each value was taken before the port, or before the copy was renamed."""
-        for side in (1, 0):
+        """Whether each value was taken before the port, or before the copy was renamed.
+
+        A copy that was renamed names no variant of the source vendor's.
+        """
+        is_renamed = not any(self._names(arm.pattern, 0) for arm in self.arms)
+        for side in (1, 0) if is_renamed else (1,):
             gone = frozenset(
                 f"{key}:{pair[side]}" for key, pairs in self.gained.items() for pair in pairs
             )

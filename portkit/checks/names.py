@@ -2,8 +2,9 @@
 
 portkit writes a name of the written vendor's for one of CUDA's. Such a name must be defined in the
 tree, wherever the line is compiled. What the tree does not define for CUDA either is left alone: it
-is another crate's, or a macro makes it. A field of a struct that the tree does not define is the
-exception, since no port can add one to another crate.
+is another crate's. A field of a struct that the tree does not define is the exception, since no
+port can add one to another crate. So is a variant that a macro of the tree makes of its arguments:
+the call must have the port's name too.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ _GATED: Final = (
     "This line would name `{name}`, which does not exist in each build that has this line. Such a"
     " build would not compile. Write it by hand, under the right feature."
 )
+_GLOB: Final = re.compile(rb"::\s*(?:\{[^;]*)?\*")
+"""An import of everything, which may bring any name into scope."""
+_TYPE: Final = re.compile(rb"\b[A-Z]\w*")
 _ITEMS: Final = frozenset({"function_item", "impl_item", "const_item", "static_item", "mod_item"})
 
 
@@ -68,7 +72,7 @@ def check_names(ported: PortedTree) -> Iterator[Refusal]:
     for written in ported.find_edited_files(".rs"):
         for use in _uses(ported, written):
             if reason := _why_missing(definitions, use):
-                yield Refusal((use.piece.finding,), reason)
+                yield Refusal((use.piece.finding,), reason, use.name)
 
 
 def _uses(ported: PortedTree, written: WrittenFile) -> Iterator[_Use]:
@@ -76,6 +80,18 @@ def _uses(ported: PortedTree, written: WrittenFile) -> Iterator[_Use]:
     for match, node, piece in find_vendor_names(ported, written):
         if is_name(node, match):
             yield _Use(match[0].decode(), node, written, piece)
+    yield from _find_types_of_libraries(ported, written)
+
+
+def _find_types_of_libraries(ported: PortedTree, written: WrittenFile) -> Iterator[_Use]:
+    """Yield the types that edits write for those of CUDA's libraries."""
+    words = {*ported.job.vendor.names.words.values()}
+    root = written.tree.root_node
+    for piece in written.pieces:
+        for match in _TYPE.finditer(written.source.data, piece.start, piece.end):
+            node = root.descendant_for_byte_range(match.start(), match.end() - 1)
+            if match[0].decode() in words and node is not None and node.type == "type_identifier":
+                yield _Use(match[0].decode(), node, written, piece)
 
 
 def _why_missing(definitions: Definitions, use: _Use) -> str:
@@ -90,6 +106,8 @@ def _why_missing(definitions: Definitions, use: _Use) -> str:
         return _why_unbound(definitions, use)
     if not _is_used(node):
         return ""
+    if reason := _why_not_made(definitions, use) or _why_not_in_scope(definitions, use):
+        return reason
     if name in definitions.vendors or (definitions.has_variant(name) and not _has_own_gates(node)):
         return _why_gated(definitions, use)
     return _why_unbound(definitions, use) if _is_local(node) else _why_undefined(definitions, use)
@@ -127,9 +145,45 @@ def _is_local(node: Node) -> bool:
 def _why_undefined(definitions: Definitions, use: _Use) -> str:
     """Return why an item, a method or a field does not exist, although CUDA's does."""
     before = definitions.originals(use.piece.finding).get(use.name)
-    if before is None or definitions.has_name(use.name) or not definitions.has_item(before):
+    if before is None or not definitions.has_item(before) or definitions.has_name(use.name):
         return ""
     return _MISSING.format(name=use.name)
+
+
+def _why_not_in_scope(definitions: Definitions, use: _Use) -> str:
+    """Return why a type is not in scope, although CUDA's is declared or imported in the file."""
+    words = definitions.ported.job.vendor.names.words.items()
+    of_library = next((old for old, new in words if new == use.name), None)
+    before = definitions.originals(use.piece.finding).get(use.name, of_library)
+    parent = use.node.parent
+    is_path = parent is not None and parent.type == "scoped_type_identifier"
+    data = use.written.source.data
+    if before is None or is_path or use.node.type != "type_identifier" or _GLOB.search(data):
+        return ""
+    if not _is_in_scope(data, before) or _is_in_scope(data, use.name):
+        return ""
+    return _MISSING.format(name=use.name)
+
+
+def _is_in_scope(data: bytes, name: str) -> bool:
+    """Whether a file declares or imports a type."""
+    word = re.escape(name).encode()
+    declared = rb"\b(?:struct|enum|type|trait|union)\s+%s\b|\buse\b[^;]*\b%s\b" % (word, word)
+    return re.search(declared, data) is not None
+
+
+def _why_not_made(definitions: Definitions, use: _Use) -> str:
+    """Return why a macro does not make a variant, although it makes CUDA's."""
+    path, name = use.node.parent, use.name
+    before = definitions.originals(use.piece.finding).get(name)
+    if before is None or path is None or path.type != "scoped_identifier":
+        return ""
+    head = field_text(path, "path")
+    owner = find_self_type(path) if head == "Self" else Scopes().resolve_name(path, head)
+    owner = owner.rpartition("::")[2]
+    if definitions.has_variant_of(owner, before) or not definitions.has_enum(owner):
+        return ""
+    return _MISSING.format(name=name) if definitions.is_argument_alone(before, name) else ""
 
 
 def _why_unbound(definitions: Definitions, use: _Use) -> str:

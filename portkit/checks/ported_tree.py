@@ -29,10 +29,12 @@ class Refusal(Value, frozen=True):
     Attributes:
         findings: those that write it; each becomes a manual finding.
         reason: the fact, its consequence and the user's action, a sentence each.
+        name: what does not exist, if the check is about a name.
     """
 
     findings: tuple[Finding, ...]
     reason: str
+    name: str = ""
 
 
 class Doubt(Value, frozen=True):

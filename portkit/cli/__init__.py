@@ -49,11 +49,7 @@ USAGE: Final = 2
 
 
 def find_command(name: str) -> Command:
-    """Return a command.
-
-    Args:
-        name: one of ``COMMANDS``.
-    """
+    """Return a command."""
     from portkit.cli.command import Command
 
     module = import_module(f"{__name__}.{COMMANDS[name]}")

@@ -19,9 +19,6 @@ def read_commit(package: Path = _PACKAGE) -> str:
 
     A build has written it down (``ci/built.py``); a clone, also one that is installed as editable,
     is asked.
-
-    Args:
-        package: the folder of the package.
     """
     said = ""
     try:

@@ -8,16 +8,14 @@ import functools
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Final, ParamSpec
+from collections.abc import Callable
+from typing import Final, ParamSpec
 
 import typer
 from typer.core import TyperCommand
 
 from portkit.errors import DiskError, PortkitError, format_error
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FOUND: Final = 1
 """The exit code of a command that found what a script may want to stop at."""
@@ -41,10 +39,7 @@ class Command(Value, frozen=True):
     """A command of the program.
 
     Attributes:
-        name: as the user types it.
         run: reads the arguments and ends the program with an exit code.
-        examples: command lines that the help shows.
-        kind: makes the help.
     """
 
     name: str
@@ -62,13 +57,7 @@ class Command(Value, frozen=True):
 def make_command(
     *examples: str, name: str = "", kind: type[TyperCommand] = TyperCommand
 ) -> Callable[[Callable[P, int | None]], Command]:
-    """Return a decorator that makes a command of a function that returns an exit code.
-
-    Args:
-        examples: command lines that the help shows.
-        name: as the user types it; the function's by default.
-        kind: makes the help.
-    """
+    """Return a decorator that makes a command of a function that returns an exit code."""
 
     def decorate(run: Callable[P, int | None]) -> Command:
         @functools.wraps(run)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 (typer reads it)
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Output  # noqa: TC001 (typer reads it)
+from portkit.cli.options import Output, option
 from portkit.cli.output import open_screen, plain_terminal, write_report
 
 
@@ -29,12 +29,10 @@ class DiffForm(StrEnum):
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD.json", help="The older scan, as JSON.")],
     new: Annotated[Path, typer.Argument(metavar="NEW.json", help="The newer scan, as JSON.")],
-    form: Annotated[
-        DiffForm, typer.Option("--format", help="The comparison's form.")
-    ] = DiffForm.TABLE,
+    form: Annotated[DiffForm, option("--format", "The comparison's form.")] = DiffForm.TABLE,
     output: Output = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 if a place is new, gone or changed.")
+        bool, option("--check", "Exit with 1 if a place is new, gone or changed.")
     ] = False,
 ) -> int:
     """Say which places are new, gone, moved or changed between two scans.

@@ -1,4 +1,4 @@
-"""What a shell may complete a word to.
+"""Complete words in a shell.
 
 Each Tab runs portkit: nothing here scans a tree or asks the network, and what a completion needs is
 imported when it runs. What goes wrong completes nothing.
@@ -7,16 +7,13 @@ imported when it runs. What goes wrong completes nothing.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from portkit.errors import PortkitError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 def complete_codes(incomplete: str) -> list[tuple[str, str]]:
-    """Return the codes that a shell may complete a word to, with what they find."""
+    """Return codes that begin so, with their titles."""
     from portkit.engine.rule_pages import list_all_pages
 
     return _complete_list(
@@ -25,7 +22,7 @@ def complete_codes(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_steps(incomplete: str) -> list[tuple[str, str]]:
-    """Return the steps of ``portkit verify``, with what they show."""
+    """Return steps of ``portkit verify`` that begin so, with their claims."""
     from portkit.verify import STEPS
 
     return _complete_list(incomplete, ((step.name, step.shows) for step in STEPS))
@@ -57,6 +54,5 @@ def complete_specs(incomplete: str) -> list[tuple[str, str]]:
 
 
 def _complete_list(incomplete: str, words: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return what the last word of a list with commas may become."""
     done, comma, begun = incomplete.rpartition(",")
     return [(done + comma + word, said) for word, said in words if word.startswith(begun)]

@@ -1,28 +1,15 @@
-"""Asking whether what a tree brings may be run."""
+"""Ask whether portkit may run the tree's code."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from portkit.cli.output import print_notice, print_progress
+from portkit.cli.output import ask, can_ask, print_progress
 from portkit.errors import DiskError, PortkitError, UntrustedTreeError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def check_consent(root: Path, *, given: bool) -> None:
-    """See that what a tree brings may be run, and say why it may; ask where somebody can answer.
-
-    Args:
-        root: the tree's root, absolute.
-        given: whether the user has passed ``--trust``.
-
-    Raises:
-        UntrustedTreeError: it may not be.
-        ToolError: git is missing.
-    """
+    """Check that the tree's code may run, and say why; ask if a person can answer."""
     from portkit.workspace.trust import ConfirmedBy, require_trust, save_confirmation
 
     try:
@@ -48,14 +35,13 @@ def trust_fetched_tree(root: Path) -> None:
 
 
 def _ask_user(root: Path) -> bool:
-    """Return the answer of the person at the terminal; no where there is none."""
     from portkit.workspace.trust import describe_origin
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         return False
     source = describe_origin(root)
-    print_notice(
+    answer = ask(
         f"Build scripts, macros and tests of {root}{f', from {source},' if source else ''} will be"
         " run. Trust them, now and later? [y/N] "
     )
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return answer.strip().lower() in ("y", "yes")

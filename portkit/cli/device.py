@@ -7,18 +7,23 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from portkit.cli.command import make_command
-from portkit.cli.options import EmulatorProgram, Gpu, Rocm, check_emulated, find_profile_directory
+from portkit.cli.options import (
+    EmulatorProgram,
+    Gpu,
+    Rocm,
+    check_emulated,
+    find_profile_directory,
+    option,
+)
 from portkit.cli.output import print_progress, print_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class Device(StrEnum):
@@ -39,7 +44,7 @@ def device(
         typer.Argument(metavar="[-- COMMAND...]", help="The program and its arguments."),
     ] = None,
     device: Annotated[
-        Device, typer.Option(help="The CPU device, or AMD's emulator of a GPU.")
+        Device, option("--device", "The CPU device, or AMD's emulator of a GPU.")
     ] = Device.CPU,
     gpu: Gpu = "",
     emulator: EmulatorProgram = "",
@@ -48,7 +53,7 @@ def device(
         int, typer.Option(metavar="LANES", help="How many lanes a wavefront has, 32 or 64.")
     ] = 32,
     check_memory: Annotated[
-        bool, typer.Option("--check-memory", help="Watch every access of memory.")
+        bool, option("--check-memory", "Watch every access of memory.")
     ] = False,
     chaos: Annotated[
         int,
@@ -62,12 +67,11 @@ def device(
     ] = 0,
     profile: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|DIR",
-            help="The codebase whose build scripts are told of the device: its name, or the"
+        option(
+            "--profile NAME|DIR",
+            "The codebase whose build scripts are told of the device: its name, or the"
             " directory that holds its profile; by default what portkit.toml says here, else all"
             " that portkit knows.",
-            show_default=False,
         ),
     ] = "",
 ) -> int:
@@ -82,7 +86,7 @@ def device(
     from portkit.codebases.registry import find_announced, find_shipped
     from portkit.engine.session import find_named_profile
     from portkit.profiles.profile import load_codebase
-    from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
+    from portkit.verify.device_choice import ARCH_OF_WAVE, list_build_variables
     from portkit.verify.emulator import FOLDER, find_emulator
     from portkit.verify.options import EMULATED
     from portkit.verify.settings import load_settings
@@ -102,7 +106,7 @@ def device(
             print_progress(note)
         started, after = found.command, {**before, **found.userspace.environment}
         if not words or _is_cargo(words):
-            after |= _set_runner(found.command)
+            after |= _find_runner_variable(found.command)
     else:
         from portkit.device.toolkit import build_toolkit
 
@@ -111,7 +115,7 @@ def device(
         )
     own = find_profile_directory(profile) or find_named_profile(Path())
     for directory in [own] if own else [*find_shipped().values(), *find_announced().values()]:
-        after |= set_build_environment(load_settings(load_codebase(directory)), [arch])
+        after |= list_build_variables(load_settings(load_codebase(directory)), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))
         print_text("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))
@@ -123,16 +127,10 @@ def device(
 
 
 def _is_cargo(words: Sequence[str]) -> bool:
-    """Return whether a command is cargo."""
     return Path(words[0]).name == "cargo"
 
 
-def _set_runner(command: Sequence[str]) -> dict[str, str]:
-    """Return the variable that makes cargo start each program by a command.
-
-    Raises:
-        ToolError: cargo cannot be given that command.
-    """
+def _find_runner_variable(command: Sequence[str]) -> dict[str, str]:
     from portkit.errors import ToolError
     from portkit.workspace.programs import query_program
 
@@ -150,12 +148,7 @@ def _set_runner(command: Sequence[str]) -> dict[str, str]:
 
 
 def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command and return its status as a shell has it; a signal to us ends it too.
-
-    Raises:
-        ToolError: there is no such program.
-        SystemExit: a signal has ended us.
-    """
+    """Run a command and return its status as a shell has it; a signal to us ends it too."""
     from portkit.errors import ToolError
     from portkit.workspace.process import end_on_signals
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from portkit.cli.command import FOUND, make_command
+from portkit.cli.options import option
 from portkit.cli.output import open_screen, print_text
 
 
-@make_command(
-    "portkit doctor",
-    "portkit doctor --json",
-)
+@make_command("portkit doctor", "portkit doctor --json")
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print a document for programs.")] = False,
+    json: Annotated[bool, option("--json", "Print a document for programs.")] = False,
 ) -> int:
     """Say what this machine lacks to run a port on its AMD GPU, and how to mend it.
 

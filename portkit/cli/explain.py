@@ -12,7 +12,7 @@ import typer
 from portkit.cli.command import make_command
 from portkit.cli.completion import complete_codes
 from portkit.cli.locations import find_sites_at
-from portkit.cli.options import Profile, find_profile_directory
+from portkit.cli.options import Profile, find_profile_directory, option
 from portkit.cli.output import open_screen, print_progress, print_text
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def explain(
     ],
     tree: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The root of the workspace that the places are in; by default the one above the"
+        option(
+            "--tree DIR",
+            "The root of the workspace that the places are in; by default the one above the"
             " file, or above where you are.",
         ),
     ] = None,
@@ -138,11 +138,6 @@ def _scan_tree(tree: Path, own: Directory | None) -> Scan:
 
 
 def _find_places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
-    """Return the places that a word names.
-
-    Raises:
-        BadParameter: there are none.
-    """
     from portkit.report.explanation import find_by_identity
 
     if place["code"]:

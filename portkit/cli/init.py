@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from portkit.cli.command import make_command
-from portkit.cli.options import Directory  # noqa: TC001 (Typer asks for it)
-from portkit.cli.output import print_notice, print_text
+from portkit.cli.options import Directory, option
+from portkit.cli.output import ask, can_ask, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import quote_tree_argument
 
@@ -29,12 +28,10 @@ GUIDE: Final = "docs/guide-crate.md"
 def init(
     directory: Directory = Path(),
     profile: Annotated[
-        str,
-        typer.Option("--profile", metavar="DIR", help="The profile's new folder, in the tree."),
+        str, typer.Option("--profile", metavar="DIR", help="The profile's new folder, in the tree.")
     ] = "port",
     yes: Annotated[
-        bool,
-        typer.Option("--yes", "-y", help="Ask nothing: what is left open is listed instead."),
+        bool, option("--yes -y", "Ask nothing: what is left open is listed instead.")
     ] = False,
 ) -> None:
     """Write a profile for a codebase that has none: what its tree tells, each line with evidence.
@@ -54,7 +51,7 @@ def init(
         found = scan_tree(directory)
     check_new(directory, profile, found.job.codebase)
     draft = infer_profile(found)
-    if not yes and _can_answer():
+    if not yes and can_ask():
         draft = replace(draft, words=tuple(_ask_names(draft)))
     write_plan(directory, build_changes(directory, profile, draft))
     with show_waiting(f"Looking at {directory} with it"):
@@ -62,28 +59,21 @@ def init(
     print_text("\n".join(_render_result(directory, profile, draft, after)))
 
 
-def _can_answer() -> bool:
-    """Whether somebody can answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _ask_names(draft: Draft) -> Iterator[tuple[str, str]]:
     """Yield the names that a person gives; an empty answer leaves it open, as Ctrl-D does."""
     for question in draft.questions:
-        print_notice(
+        answer = ask(
             f"{question.evidence}.\nWhat is ROCm's {question.key} called? Such as"
             f" {question.proposed}; empty where it gets none yet: "
-        )
-        answer = sys.stdin.readline().strip()
+        ).strip()
         while answer and not answer.isidentifier():
-            print_notice(f"{answer!r} is no name that Rust takes: ")
-            answer = sys.stdin.readline().strip()
+            answer = ask(f"{answer!r} is no name that Rust takes: ").strip()
         if answer:
             yield question.key, answer
 
 
 def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
-    from portkit.init.ported_dependencies import find_ported_folder, list_missing_dependencies
+    from portkit.init.inference import find_ported_folder, list_missing_dependencies
     from portkit.workspace.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."

@@ -43,14 +43,7 @@ FILES: Final = 2
 
 
 class InteractiveSession:
-    """One run through the places.
-
-    Args:
-        ask: prints a question and returns the answer; empty at the end of the input.
-        show: prints a line.
-        edit: lets a person change a text, which is told its file's name; none where they gave up.
-        terminal: where the places are read.
-    """
+    """One dialogue about the findings."""
 
     def __init__(
         self,
@@ -68,7 +61,7 @@ class InteractiveSession:
         self.over = False
 
     def choose(self, scan: Scan) -> Scan:
-        """Return the scan with the places that a person wants written, as they want them."""
+        """Return the scan with the findings that the person wants, as edited."""
         # What is left out is decided, and so is the arm that answers for it.
         todo = [f for f in scan.findings if f.status is Status.TODO and not f.excluded]
         left = Counter(f.code for f in todo)
@@ -143,7 +136,6 @@ class InteractiveSession:
         return self.terminal.bad(line) if line.startswith("-") else line
 
     def _changed(self, scan: Scan, finding: Finding) -> Finding | None:
-        """Return the finding as a person has changed it, or none where they have not."""
         try:
             return self._edited(scan, finding)
         except ToolError as error:  # what was answered before must not be lost
@@ -173,7 +165,7 @@ class InteractiveSession:
         return None
 
     def _parses(self, path: str, data: bytes) -> bool:
-        """Whether what a person wrote can be read; where it cannot, it is said."""
+        """Whether the person's text parses; if not, say so."""
         readable = not (path.endswith(_PARSED) and SourceFile(path, data).tree.root_node.has_error)
         if not readable:
             self.show(self.terminal.loud(f"{path} would not parse so: nothing is changed."))
@@ -181,7 +173,7 @@ class InteractiveSession:
 
 
 def _merge_edits(scan: Scan, finding: Finding) -> Edit | None:
-    """Return all that is written at a place as one edit; none where another place is inside."""
+    """Return all edits of a finding as one, or None if another finding is inside."""
     source = scan.job.workspace.sources[finding.path]
     edits = sorted(finding.edits)
     start, end = edits[0].start, max(edit.end for edit in edits)
@@ -199,15 +191,8 @@ def _merge_edits(scan: Scan, finding: Finding) -> Edit | None:
 def edit_text(text: str, name: str) -> str | None:
     """Let a person change a text in their editor: ``VISUAL``, ``EDITOR`` or vi.
 
-    Args:
-        text: what they begin with.
-        name: what the file is called, for the editor's highlighting.
-
     Returns:
         The changed text, or none where the editor failed or nothing was changed.
-
-    Raises:
-        ToolError: there is no such editor.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="portkit-") as folder:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 (typer reads it)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from portkit.cli.command import FOUND, make_command
 from portkit.cli.completion import complete_codebases
-from portkit.cli.options import split_words
+from portkit.cli.options import option, split_words
 from portkit.cli.output import (
     open_error_terminal,
     open_screen,
@@ -50,55 +50,43 @@ def hipify(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Write the translations and the headers that they include to this folder.",
+        option(
+            "--output -o FOLDER",
+            "Write the translations and the headers that they include to this folder.",
         ),
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option(help="What renames CUDA's names; our rules run in every case.")
+        EngineName, option("--engine", "What renames CUDA's names; our rules run in every case.")
     ] = EngineName.PORTKIT,
     profile: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|DIR",
-            help="The codebase whose own kernels these are, such as candle, or the directory that"
+        option(
+            "--profile NAME|DIR",
+            "The codebase whose own kernels these are, such as candle, or the directory that"
             " holds its profile.",
-            show_default=False,
-            autocompletion=complete_codebases,
+            complete_codebases,
         ),
     ] = "",
     define: Annotated[
         list[str] | None,
-        typer.Option(
-            "--define",
-            "-D",
-            metavar="MACROS",
-            help="Macros that your build for AMD defines, such as USE_ROCM: what they hide from its"
+        option(
+            "--define -D MACROS",
+            "Macros that your build for AMD defines, such as USE_ROCM: what they hide from its"
             " compiler is not refused.",
         ),
     ] = None,
     undefine: Annotated[
         list[str] | None,
-        typer.Option(
-            "--undefine", "-U", metavar="MACROS", help="Macros that it does not define, likewise."
-        ),
+        option("--undefine -U MACROS", "Macros that it does not define, likewise."),
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write each place to this file, as JSON."),
+        Path | None, option("--report FILE", "Write each place to this file, as JSON.")
     ] = None,
     skip_unfinished: Annotated[
-        bool,
-        typer.Option(
-            "--skip-unfinished", help="Do not write a file that a person must finish first."
-        ),
+        bool, option("--skip-unfinished", "Do not write a file that a person must finish first.")
     ] = False,
     overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Write over files that portkit did not write, or not so."),
+        bool, option("--overwrite", "Write over files that portkit did not write, or not so.")
     ] = False,
 ) -> int:
     """Translate CUDA sources to HIP.
@@ -127,7 +115,7 @@ def hipify(
         )
     if report is not None:
         write_report(render_hipify_json(done, output), report)
-    if output is None and _is_one_file(paths):
+    if output is None and len(paths) == 1 and not paths[0].is_dir():
         _print_translation(done)
     else:
         print_text(render_hipify_table(done, output, open_screen()), end="")
@@ -141,12 +129,6 @@ def hipify(
 
 
 def _load_kernel_facts(profile: str) -> KernelProfile:
-    """Return what is known of the kernels of a codebase.
-
-    Raises:
-        ProfileError: there is no such codebase, or its profile is malformed.
-        KernelProfileError: it says nothing of kernels.
-    """
     from portkit.cli.options import find_profile_directory
     from portkit.hipify.errors import KernelProfileError
     from portkit.hipify.kernel_profile import FILE, NO_PROFILE, load_profile
@@ -160,12 +142,7 @@ def _load_kernel_facts(profile: str) -> KernelProfile:
     return load_profile(directory, load_codebase(directory).name)
 
 
-def _is_one_file(paths: list[Path]) -> bool:
-    return len(paths) == 1 and not paths[0].is_dir()
-
-
 def _print_translation(done: HipifyReport) -> None:
-    """Send a translation to standard output, and what a person should read to standard error."""
     from portkit.report.hipify_report import render_listing, render_missing
 
     print_notice(render_listing(done, open_error_terminal()))
@@ -187,7 +164,7 @@ def map_names(
     where a name is not known, with names like it.
     """
     from portkit.hipify.api_table import look_up_name
-    from portkit.report.map_report import render_mapping, render_unknown
+    from portkit.report.hipify_report import render_mapping, render_unknown
 
     code = 0
     for name in names:

@@ -1,4 +1,4 @@
-"""The places that a user names by a file and a line."""
+"""Find the findings at a file and a line that a user names."""
 
 from __future__ import annotations
 
@@ -31,11 +31,7 @@ def parse_location(word: str) -> tuple[Path, int] | None:
 
 
 def find_named_sites(scan: Scan, tree: Path, words: Iterable[str]) -> Found:
-    """Return the places of the lines that words name, as ``FILE:LINE``; see ``find_sites_at``.
-
-    Raises:
-        BadParameter: a word names no line, or there is no place in one.
-    """
+    """Return the findings at ``FILE:LINE`` words; see ``find_sites_at``."""
     found: dict[str, tuple[ReportedSite, Finding]] = {}
     for word in words:
         place = parse_location(word)
@@ -46,17 +42,7 @@ def find_named_sites(scan: Scan, tree: Path, words: Iterable[str]) -> Found:
 
 
 def find_sites_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
-    """Return the places that a line is part of, as the source stands.
-
-    Args:
-        scan: the scan.
-        tree: the root of the tree.
-        path: the file, from where the user is or from the root.
-        line: the line, from 1.
-
-    Raises:
-        BadParameter: there are none; it names the nearest.
-    """
+    """Return the findings at a line of the current source."""
     from portkit.report.explanation import find_at_line, list_first_lines
 
     with contextlib.suppress(ValueError):  # it is written from here, or from the root
@@ -80,7 +66,6 @@ def find_sites_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
 
 
 def _explain_missing_site(scan: Scan, tree: Path, path: str) -> str:
-    """Return why there is no place in a file, as far as it is known."""
     origins = {copy: source for source, copy in scan.job.tree_facts.copied_files.items()}
     if path in origins:
         return f"the port makes this file from {origins[path]}, where its places are"

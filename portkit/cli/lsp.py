@@ -10,14 +10,13 @@ from typing import Annotated
 import typer
 
 from portkit.cli.command import make_command
+from portkit.cli.options import option
 from portkit.cli.output import print_progress
 
 
 @make_command("portkit lsp")
 def lsp(
-    stdio: Annotated[
-        bool, typer.Option("--stdio", help="What it speaks over; there is nothing else.")
-    ] = True,
+    stdio: Annotated[bool, option("--stdio", "What it speaks over; there is nothing else.")] = True,
 ) -> int:
     """Show the places of a tree in an editor, which starts this as a language server.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,9 +13,25 @@ from portkit.cli.completion import complete_codebases, complete_codes
 from portkit.syntax.shell import quote_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from portkit.codebases import directory
+
+
+def option(spec: str, help: str, complete: Callable[[str], Any] | None = None) -> Any:
+    """Return an option of typer's.
+
+    Args:
+        spec: its names, and what stands for its value in the help: ``--output -o FILE``.
+        help: one or two sentences.
+        complete: returns what a shell may complete a word to.
+    """
+    *names, last = spec.split()
+    metavar = None if last.startswith("-") else last
+    names += [] if metavar else [last]
+    return typer.Option(
+        *names, metavar=metavar, help=help, show_default=metavar is None, autocompletion=complete
+    )
 
 
 class Gating(StrEnum):
@@ -37,47 +53,36 @@ GatingOption = Annotated[
     ),
 ]
 Gpu = Annotated[
-    str,
-    typer.Option(
-        metavar="ARCH",
-        help="The GPU that --device emulator stands for; gfx1100 by default.",
-        show_default=False,
-    ),
+    str, option("--gpu ARCH", "The GPU that --device emulator stands for; gfx1100 by default.")
 ]
 EmulatorProgram = Annotated[
     str,
-    typer.Option(
-        "--emulator",
-        metavar="FILE",
-        help="The program of AMD's emulator, rocjitsu; by default what PORTKIT_EMULATOR names, else"
+    option(
+        "--emulator FILE",
+        "The program of AMD's emulator, rocjitsu; by default what PORTKIT_EMULATOR names, else"
         " the one on PATH.",
-        show_default=False,
     ),
 ]
 Rocm = Annotated[
     str,
-    typer.Option(
-        "--rocm",
-        metavar="DIR",
-        help="The ROCm that --device emulator runs: an installation, or a folder that ci/toolchain"
+    option(
+        "--rocm DIR",
+        "The ROCm that --device emulator runs: an installation, or a folder that ci/toolchain"
         " made; by default what ROCM_PATH names, else hipcc's, else this system's.",
-        show_default=False,
     ),
 ]
 Profile = Annotated[
     str,
-    typer.Option(
-        metavar="NAME|DIR",
-        help="The codebase: its name, or the directory that holds its profile; by default what"
+    option(
+        "--profile NAME|DIR",
+        "The codebase: its name, or the directory that holds its profile; by default what"
         " portkit.toml says, else the one whose crate is there.",
-        show_default=False,
-        autocompletion=complete_codebases,
+        complete_codebases,
     ),
 ]
 
 
 def _parse_output_file(given: Path | None) -> Path | None:
-    """Return a file that a report goes to; none for standard output, which ``-`` stands for."""
     return None if given == Path("-") else given
 
 
@@ -94,60 +99,42 @@ Output = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="CODES",
-        help="Only these codes, or prefixes of codes: PK3,PK501.",
-        autocompletion=complete_codes,
-    ),
+    option("--select CODES", "Only these codes, or prefixes of codes: PK3,PK501.", complete_codes),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="CODES",
-        help="All but these codes, or prefixes of codes.",
-        autocompletion=complete_codes,
-    ),
+    option("--skip CODES", "All but these codes, or prefixes of codes.", complete_codes),
 ]
 At = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FILE:LINE",
-        help="Only the places that this line is part of, as the source stands; repeatable.",
+    option(
+        "--at FILE:LINE",
+        "Only the places that this line is part of, as the source stands; repeatable.",
     ),
 ]
 
 Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
-    ),
+    bool, option("--trust", "Run what the tree brings: build scripts, macros and tests; this once.")
 ]
 Sandbox = Annotated[
-    bool,
-    typer.Option(
-        "--sandbox", help="Run it in a sandbox (bubblewrap): no network, the tree read-only."
-    ),
+    bool, option("--sandbox", "Run it in a sandbox (bubblewrap): no network, the tree read-only.")
 ]
 
 
 def format_options(gating: Gating | None, profile: str) -> str:
-    """Return how a tree is to be looked at, in options as they are typed, a space before each."""
+    """Return the options that a command repeats, as typed, with a space before each."""
     return quote_options({"--gating": gating or "", "--profile": profile})
 
 
 def find_profile_directory(given: str) -> directory.Directory | None:
-    """Return the directory that ``--profile`` names; none where it is not given.
-
-    Raises:
-        ProfileError: there is none.
-    """
+    """Return the directory that ``--profile`` names; none where it is not given."""
     from portkit.codebases.registry import find_codebase
 
     return find_codebase(given) if given else None
 
 
 def split_words(given: Iterable[str] | None) -> tuple[str, ...]:
-    """Return what an option holds that may be repeated and may list with commas."""
+    """Return the values of a repeatable option that may list with commas."""
     split = (word.strip() for option in given or () for word in option.split(","))
     return tuple(filter(None, split))
 
@@ -156,9 +143,6 @@ def parse_codes(given: Iterable[str] | None) -> tuple[str, ...]:
     """Return the prefixes of codes in options such as ``PK3,PK501``.
 
     Whether there is one of the codebase's own patches, PH3nn, ``check_codes`` can say.
-
-    Raises:
-        BadParameter: no code begins so.
     """
     prefixes = tuple(word.upper() for word in split_words(given))
     check_codes((prefix for prefix in prefixes if not prefix.startswith("PH3")), None)
@@ -166,15 +150,7 @@ def parse_codes(given: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> None:
-    """Refuse prefixes of codes that there are none of.
-
-    Args:
-        prefixes: what codes begin with.
-        own: the codebase's directory, whose patches have codes too.
-
-    Raises:
-        BadParameter: no code begins so.
-    """
+    """Refuse prefixes of codes that there are none of."""
     from portkit.engine.rule_pages import list_all_pages
     from portkit.syntax.typed_toml import suggest_nearest
 
@@ -188,17 +164,7 @@ def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> Non
 
 
 def check_emulated(gpu: str, emulator: str, rocm: str, *, wanted: bool) -> None:
-    """Refuse the options of the emulator where it is not wanted, and a GPU that AMD does not have.
-
-    Args:
-        gpu: what ``--gpu`` says, if anything.
-        emulator: what ``--emulator`` says, if anything.
-        rocm: what ``--rocm`` says, if anything.
-        wanted: whether it is to be used.
-
-    Raises:
-        BadParameter: one of them is refused.
-    """
+    """Refuse emulator options without --device emulator, and an unknown GPU architecture."""
     from portkit.profiles.settings import ARCH
 
     if (gpu or emulator or rocm) and not wanted:

@@ -22,17 +22,13 @@ def print_text(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
         end: what follows it.
         verbatim: print it as it is where it goes to a program; what would act on a terminal is
             never printed there.
-
-    Raises:
-        BrokenPipeError: the reader went away.
-        DiskError: what the output is sent to cannot take it.
     """
     as_it_is = verbatim and not sys.stdout.isatty()
     print_bytes(_encode(text + end) if as_it_is else escape_bytes(text + end))
 
 
 def escape_bytes(text: str) -> bytes:
-    """Return text as it may go to a terminal: what would act on it is shown."""
+    """Encode text with terminal controls escaped."""
     return _encode(_escape(text))
 
 
@@ -41,7 +37,7 @@ def _encode(text: str) -> bytes:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print bytes as they are; it raises what ``show`` raises."""
+    """Print bytes unchanged; it raises what ``print_text`` raises."""
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
@@ -56,16 +52,11 @@ def print_bytes(data: bytes) -> None:
 
 
 def write_report(text: str, output: Path | None) -> None:
-    """Write a report to a file, and say so, or print it without one.
-
-    Raises:
-        BrokenPipeError: the reader went away.
-        DiskError: it cannot be written.
-    """
+    """Write a report to a file, and say so, or print it without one."""
     if output is None:
         print_text(text, end="", verbatim=True)
         return
-    from portkit.workspace.symlinks import find_link  # few commands write a report
+    from portkit.workspace.path_checks import find_link  # few commands write a report
 
     if (link := find_link(output)) is not None:
         raise DiskError(
@@ -82,14 +73,25 @@ def write_report(text: str, output: Path | None) -> None:
 
 
 def print_progress(line: str) -> None:
-    """Say what is being done."""
+    """Print a line about the current work."""
     print(_escape(line), file=sys.stderr, flush=True)
 
 
 def print_notice(text: str) -> None:
-    """Print to standard error what is not the output itself, its line endings included."""
+    """Print text to standard error that is not the output itself."""
     sys.stderr.write(_escape(text))
     sys.stderr.flush()
+
+
+def can_ask() -> bool:
+    """Whether a person at a terminal can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> str:
+    """Print a question and return the answer, or an empty text at the end of the input."""
+    print_notice(question)
+    return sys.stdin.readline()
 
 
 def _escape(text: str) -> str:
@@ -113,18 +115,14 @@ def open_error_terminal() -> Terminal:
 
 
 def plain_terminal() -> Terminal:
-    """Return a terminal for what goes to a file."""
+    """Return a terminal for text in a file."""
     from portkit.report.terminal import Terminal
 
     return Terminal()
 
 
 def is_half_written(directory: Path) -> bool:
-    """Whether a killed run must be ended before a tree can be looked at; says so.
-
-    Raises:
-        PortkitError: as ``portkit.transaction.refusals.is_recovery_needed``.
-    """
+    """Whether a killed run must be ended before the tree can be read; says so."""
     from portkit.transaction.refusals import is_recovery_needed
 
     found = directory.is_dir() and is_recovery_needed(directory)

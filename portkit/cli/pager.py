@@ -1,4 +1,4 @@
-"""What is long goes through a pager where a person reads it at a terminal, as git's does.
+"""Show long text through a pager at a terminal, as git does.
 
 The pager is ``PORTKIT_PAGER``, else ``PAGER``, else less. It is the user's word: it is looked for
 in absolute folders alone, and run outside the tree, since a pager may read settings where it stands
@@ -12,15 +12,13 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.cli.output import escape_bytes, print_text
 from portkit.workspace.programs import NOWHERE, absolute_folders, find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLES: Final = ("PORTKIT_PAGER", "PAGER")
 """The variables that name the pager, the first that is set counts; empty, there is none."""
@@ -36,14 +34,6 @@ def show_paged(text: str, *, wanted: bool = True) -> None:
     """Print text as it is, or through the pager where standard output is a terminal.
 
     Who leaves the pager early has seen enough: that is no error.
-
-    Args:
-        text: the text, with its own line endings.
-        wanted: whether a pager may be used at all.
-
-    Raises:
-        BrokenPipeError: the reader went away.
-        DiskError: what the output is sent to cannot take it.
     """
     command = _find_pager(os.environ) if wanted and sys.stdout.isatty() else ()
     if not (command and _run_pager(command, escape_bytes(text))):
@@ -51,7 +41,6 @@ def show_paged(text: str, *, wanted: bool = True) -> None:
 
 
 def _find_pager(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the pager's command; empty where there is none, or none that can be run."""
     said = next((environment[name] for name in VARIABLES if name in environment), _DEFAULT)
     try:
         words = shlex.split(said)
@@ -63,7 +52,6 @@ def _find_pager(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _run_pager(command: tuple[str, ...], data: bytes) -> bool:
-    """Have a pager show text, until the user leaves it; whether it could be started."""
     try:
         pager = subprocess.Popen(
             command,

@@ -27,9 +27,12 @@ from portkit.cli.options import (
     check_codes,
     find_profile_directory,
     format_options,
+    option,
     parse_codes,
 )
 from portkit.cli.output import (
+    ask,
+    can_ask,
     is_half_written,
     open_error_terminal,
     open_screen,
@@ -72,9 +75,7 @@ def fetch(
         Path | None,
         typer.Argument(metavar="[DIR]", help="A new or empty folder.", show_default=False),
     ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Take everything from cargo's cache.")
-    ] = False,
+    offline: Annotated[bool, option("--offline", "Take everything from cargo's cache.")] = False,
 ) -> None:
     """Rebuild a published workspace, or list its versions.
 
@@ -99,11 +100,6 @@ def fetch(
 
 
 def _list_versions(name: str, *, offline: bool) -> None:
-    """Print the versions of a codebase, the newest first.
-
-    Raises:
-        PortkitError: there is no such codebase, or the registry cannot be asked.
-    """
     from portkit.codebases.registry import find_codebase
     from portkit.fetch import list_published_versions
     from portkit.profiles.entries import parse_release
@@ -139,52 +135,45 @@ def _list_versions(name: str, *, offline: bool) -> None:
 )
 def scan(
     directory: Directory = Path(),
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="The report's form.")
-    ] = ReportFormat.TABLE,
+    form: Annotated[ReportFormat, option("--format", "The report's form.")] = ReportFormat.TABLE,
     output: Output = None,
     select: Select = None,
     skip: Skip = None,
     at: At = None,
     profile: Profile = "",
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 while a place is not ported.")
-    ] = False,
+    check: Annotated[bool, option("--check", "Exit with 1 while a place is not ported.")] = False,
     strict: Annotated[
         bool,
-        typer.Option(
+        option(
             "--strict",
-            help="With --check, also while one is for a person to write or look at, or while a"
+            "With --check, also while one is for a person to write or look at, or while a"
             " mention of a backend is unaccounted for.",
         ),
     ] = False,
     no_source: Annotated[
-        bool, typer.Option("--no-source", help="Leave out lines of the tree's text.")
+        bool, option("--no-source", "Leave out lines of the tree's text.")
     ] = False,
     gating: GatingOption = None,
     kernels: Annotated[
-        bool,
-        typer.Option("--kernels", help="Look into the sources of kernels too, place by place."),
+        bool, option("--kernels", "Look into the sources of kernels too, place by place.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="List every place, those that are kept included.")
+        bool, option("--all", "List every place, those that are kept included.")
     ] = False,
     verified: Annotated[
         Path | None,
-        typer.Option(
-            "--verified",
-            metavar="FILE",
-            help="With --format html: what verify --json has written, to be shown as well.",
+        option(
+            "--verified FILE",
+            "With --format html: what verify --json has written, to be shown as well.",
         ),
     ] = None,
     link: Annotated[
         str,
-        typer.Option(
-            metavar="URL",
-            help="With --format html: where each place leads, with {path} and {line} in it, such as"
+        option(
+            "--link URL",
+            "With --format html: where each place leads, with {path} and {line} in it, such as"
             " https://github.com/you/candle/blob/main/{path}#L{line}, or"
             " vscode://file/home/you/candle/{path}:{line}.",
-            show_default=False,
         ),
     ] = "",
 ) -> int:
@@ -273,11 +262,9 @@ def scan(
 )
 def apply(
     directory: Directory = Path(),
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Print the changes as a patch; write nothing.")
-    ] = False,
+    diff: Annotated[bool, option("--diff", "Print the changes as a patch; write nothing.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 if a file would change; write nothing.")
+        bool, option("--check", "Exit with 1 if a file would change; write nothing.")
     ] = False,
     select: Select = None,
     skip: Skip = None,
@@ -285,19 +272,17 @@ def apply(
     profile: Profile = "",
     gating: GatingOption = None,
     regenerate: Annotated[
-        bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
+        bool, option("--regenerate", "Replace files that an earlier run has written.")
     ] = False,
     interactive: Annotated[
-        bool, typer.Option("--interactive", "-i", help="Ask about each place, as git add -p does.")
+        bool, option("--interactive -i", "Ask about each place, as git add -p does.")
     ] = False,
     page: Annotated[
         Path | None,
-        typer.Option(
-            "--report", metavar="FILE", help="Write an HTML report of what is written to this file."
-        ),
+        option("--report FILE", "Write an HTML report of what is written to this file."),
     ] = None,
     no_pager: Annotated[
-        bool, typer.Option("--no-pager", help="With --diff, print to the terminal itself.")
+        bool, option("--no-pager", "With --diff, print to the terminal itself.")
     ] = False,
     verify: Annotated[
         bool | None,
@@ -309,37 +294,32 @@ def apply(
         ),
     ] = None,
     all_or_nothing: Annotated[
-        bool,
-        typer.Option(
-            "--all-or-nothing", help="With --verify, write nothing where something breaks."
-        ),
+        bool, option("--all-or-nothing", "With --verify, write nothing where something breaks.")
     ] = False,
     trust: Trust = False,
     sandbox: Sandbox = False,
     no_format: Annotated[
-        bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
+        bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
     series: Annotated[
-        bool,
-        typer.Option("--series", help="Write a commit for each phase that the codebase has."),
+        bool, option("--series", "Write a commit for each phase that the codebase has.")
     ] = False,
     patches: Annotated[
         Path | None,
-        typer.Option(
-            "--patches",
-            metavar="DIR",
-            help="Write these commits as patches for git am into this new folder; the tree stays"
+        option(
+            "--patches DIR",
+            "Write these commits as patches for git am into this new folder; the tree stays"
             " as it is.",
         ),
     ] = None,
     allow_dirty: Annotated[
-        bool, typer.Option("--allow-dirty", help="Write into a tree with uncommitted changes.")
+        bool, option("--allow-dirty", "Write into a tree with uncommitted changes.")
     ] = False,
     allow_staged: Annotated[
-        bool, typer.Option("--allow-staged", help="Write into a tree with staged changes.")
+        bool, option("--allow-staged", "Write into a tree with staged changes.")
     ] = False,
     allow_no_vcs: Annotated[
-        bool, typer.Option("--allow-no-vcs", help="Write into a tree without a git repository.")
+        bool, option("--allow-no-vcs", "Write into a tree without a git repository.")
     ] = False,
 ) -> int:
     """Write the port into the tree.
@@ -355,11 +335,13 @@ def apply(
     """
     from msgspec.structs import replace
 
-    from portkit.engine.partial_manifests import check_manifests, find_left_out, find_naming
     from portkit.engine.partial_ports import (
         add_error_arms,
+        check_manifests,
         check_variants,
+        find_left_out,
         find_missing_variants,
+        find_naming,
         list_places,
     )
     from portkit.engine.plan import build_plan
@@ -530,11 +512,7 @@ def apply(
 
 
 def _check_portable(found: Scan) -> None:
-    """Refuse a tree that can be scanned but not ported; say where nobody has tried its version.
-
-    Raises:
-        PortkitError: it cannot be ported.
-    """
+    """Refuse a tree that can be scanned but not ported; say where nobody has tried its version."""
     from portkit.engine.session import check_portable
     from portkit.profiles.tested_versions import warn_if_untested
 
@@ -548,9 +526,6 @@ def _check_declared(whole: Scan) -> None:
 
     What it was meant to leave out, or to decide, would be written as if nobody had said a word.
     Pages may speak of such comments.
-
-    Raises:
-        ConfigError: one does nothing; the message names each.
     """
     from portkit.errors import ConfigError
     from portkit.profiles.settings import NAME
@@ -568,7 +543,7 @@ def _check_declared(whole: Scan) -> None:
 
 
 def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
-    """Let what was looked at before it was written be looked at where it stands."""
+    """Keep accepted findings accepted after they are written."""
     from portkit.engine.acceptance import carry_acceptances
     from portkit.profiles.accepted_findings import NAME, format_acceptances, read_acceptances
     from portkit.transaction.transaction import Change, write_plan
@@ -581,11 +556,6 @@ def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
 
 
 def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Found:
-    """Return the places that ``--at`` names; none where it is not given.
-
-    Raises:
-        BadParameter: there are none in a line that it names.
-    """
     if not at:
         return ()
     from portkit.cli.locations import find_named_sites
@@ -594,19 +564,10 @@ def _find_named_sites(whole: Scan, directory: Path, at: list[str] | None) -> Fou
 
 
 def _choose_interactively(found: Scan) -> Scan:
-    """Return a scan with the places that the person at the terminal wants written.
-
-    Raises:
-        BadParameter: nobody can be asked.
-    """
     from portkit.cli.interactive import InteractiveSession, edit_text
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise typer.BadParameter("--interactive asks questions and needs a terminal to do so")
-
-    def ask(question: str) -> str:
-        print_notice(question)
-        return sys.stdin.readline()
 
     try:
         chosen = InteractiveSession(ask, print_progress, edit_text, open_error_terminal()).choose(
@@ -629,12 +590,6 @@ def _scan_tree(
     regenerate: bool = False,
     kernels: bool = False,
 ) -> tuple[Scan, Scan]:
-    """Return the scan of a tree, and the same with the chosen codes.
-
-    Raises:
-        BadParameter: there are no such codes.
-        PortkitError: there is no such profile, or the tree cannot be scanned.
-    """
     from portkit.engine.session import scan_tree, select_codes
 
     own = find_profile_directory(profile)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from portkit.cli.command import make_command
 from portkit.cli.options import (
     Directory,
@@ -15,6 +13,7 @@ from portkit.cli.options import (
     Profile,
     find_profile_directory,
     format_options,
+    option,
 )
 from portkit.cli.output import write_report
 from portkit.report.progress import show_waiting
@@ -30,18 +29,13 @@ def pull_request(
     output: Output = None,
     verified: Annotated[
         Path | None,
-        typer.Option(
-            "--verified",
-            metavar="FILE",
-            help="What verify --json has written, as what was proven.",
-        ),
+        option("--verified FILE", "What verify --json has written, as what was proven."),
     ] = None,
     baseline: Annotated[
         str,
-        typer.Option(
-            metavar="REV",
-            help="The commit before the port; the one on which apply was run, by default.",
-            show_default=False,
+        option(
+            "--baseline REV",
+            "The commit before the port; the one on which apply was run, by default.",
         ),
     ] = "",
     gating: GatingOption = None,

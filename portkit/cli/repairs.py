@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Directory, Profile, find_profile_directory, split_words
+from portkit.cli.options import Directory, Profile, find_profile_directory, option, split_words
 from portkit.cli.output import print_progress, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import git_command
@@ -31,26 +31,24 @@ def repairs(
     directory: Directory = Path(),
     codes: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CODES",
-            help="Only these: names of defects, or codes, or what codes begin with.",
+        option(
+            "--codes CODES", "Only these: names of defects, or codes, or what codes begin with."
         ),
     ] = None,
     patches: Annotated[
         Path | None,
-        typer.Option(
-            "--patches",
-            metavar="DIR",
-            help="Write the commits as patches for git am into this new folder; the tree stays as"
+        option(
+            "--patches DIR",
+            "Write the commits as patches for git am into this new folder; the tree stays as"
             " it is.",
         ),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="Say what there is and what would be written.")
+        bool, option("--list", "Say what there is and what would be written.")
     ] = False,
     profile: Profile = "",
     no_format: Annotated[
-        bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
+        bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
 ) -> int:
     """Mend upstream's defects in the tree's own code, each by a commit with its test.
@@ -82,12 +80,6 @@ def repairs(
 
 
 def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tuple[Repair, ...]:
-    """Return the repairs that are asked for.
-
-    Raises:
-        BadParameter: one is asked for that there is not.
-        ProfileError: the codebase has none.
-    """
     from portkit.errors import ProfileError
     from portkit.profiles.defects import FILE
     from portkit.repairs import defect_repairs as of
@@ -110,17 +102,11 @@ def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tup
 
 
 def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
-    """Write repairs as commits on the branch, or as patches.
-
-    Raises:
-        PortkitError: it cannot be done; nothing was changed.
-    """
     from portkit.profiles.settings import is_decision_change
     from portkit.repairs.commit_message import format_message
     from portkit.repairs.defect_repairs import merge_changes
     from portkit.report.model import count_noun
-    from portkit.transaction.checkout import open_checkout
-    from portkit.transaction.commits import Commit, commit_series, write_patches
+    from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
     from portkit.transaction.refusals import check_plan
     from portkit.workspace.git import check_clean
 
@@ -154,12 +140,7 @@ def _render_lines(made: Sequence[Repair]) -> list[str]:
     from portkit.report.terminal import align_columns
 
     rows = [
-        (
-            repair.name,
-            repair.state,
-            ", ".join(repair.codes),
-            repair.why or repair.defect.subject,
-        )
+        (repair.name, repair.state, ", ".join(repair.codes), repair.why or repair.defect.subject)
         for repair in made
     ]
     return list(align_columns(rows, width=sys.maxsize))

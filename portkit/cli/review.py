@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory
+from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory, option
 from portkit.cli.output import (
+    ask,
+    can_ask,
     is_half_written,
     open_error_terminal,
     open_screen,
-    print_notice,
     print_progress,
     print_text,
 )
@@ -50,42 +51,38 @@ _UNSAID: Final = "no reason yet"
 )
 def review(
     directory: Directory = Path(),
-    listed: Annotated[
-        bool, typer.Option("--list", help="List the places that nobody has looked at.")
-    ] = False,
+    listed: Annotated[bool, option("--list", "List the places that nobody has looked at.")] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FINDING",
-            help="Accept findings without asking: by code (PK4), by path (a file, a folder,"
+        option(
+            "--accept FINDING",
+            "Accept findings without asking: by code (PK4), by path (a file, a folder,"
             " FILE:LINE), or by number in --list (12, PK401-226474f1).",
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FINDING",
-            help="Exclude findings from the port, with --reason: portkit does not write them, and"
+        option(
+            "--exclude FINDING",
+            "Exclude findings from the port, with --reason: portkit does not write them, and"
             " removes what it wrote before. It shows what goes with them and asks.",
         ),
     ] = None,
     reason: Annotated[str, typer.Option(help="Why, with --exclude.", show_default=False)] = "",
     later: Annotated[
         list[str] | None,
-        typer.Option(metavar="FINDING", help="Leave a finding for later: list or ask the others."),
+        option("--later FINDING", "Leave a finding for later: list or ask the others."),
     ] = None,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take back your last answer, also one for many findings.")
+        bool, option("--undo", "Take back your last answer, also one for many findings.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --exclude, do not ask before it is written.")
+        bool, option("--yes -y", "With --exclude, do not ask before it is written.")
     ] = False,
     keep: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     profile: Profile = "",
     gating: GatingOption = None,
-    kernels: Annotated[
-        bool, typer.Option("--kernels", help="Look into the sources of kernels too.")
-    ] = False,
+    kernels: Annotated[bool, option("--kernels", "Look into the sources of kernels too.")] = False,
 ) -> int:
     """Go through the places that a person should look at.
 
@@ -138,44 +135,24 @@ def review(
             print_progress(desk.exclude(plan))
         print_progress(desk.summary())
     else:
-        if desk.places and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if desk.places and not can_ask():
             raise typer.BadParameter(
                 "review asks questions and needs a terminal to do so; --list lists the places, and"
                 " --accept answers without one"
             )
-        _ask(desk, found)
+        ReviewSession(ask, print_progress, open_error_terminal()).go_through(desk, found)
         print_progress(desk.summary())
     return 0
 
 
 def _is_confirmed() -> bool:
-    """Ask at a terminal whether an exclusion is to be written.
-
-    Raises:
-        BadParameter: nobody can be asked.
-    """
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise typer.BadParameter("--exclude asks before it writes: add --yes to answer in advance")
-    print_notice("Exclude? [y]es  [n]o: ")
-    return sys.stdin.readline().strip()[:1].lower() == "y"
-
-
-def _ask(desk: ReviewDesk, found: Scan) -> None:
-    def ask(question: str) -> str:
-        print_notice(question)
-        return sys.stdin.readline()
-
-    ReviewSession(ask, print_progress, open_error_terminal()).go_through(desk, found)
+    return ask("Exclude? [y]es  [n]o: ").strip()[:1].lower() == "y"
 
 
 class ReviewSession:
-    """One run through the places.
-
-    Args:
-        ask: prints a question and returns the answer; empty at the end of the input.
-        show: prints a line.
-        terminal: where the places are read.
-    """
+    """One dialogue about the findings for review."""
 
     def __init__(
         self, ask: Callable[[str], str], show: Callable[[str], None], terminal: Terminal
@@ -185,7 +162,7 @@ class ReviewSession:
         self.terminal = terminal
 
     def go_through(self, desk: ReviewDesk, scan: Scan) -> None:
-        """Ask about each place until the person has had enough."""
+        """Ask about each finding until the person quits."""
         total = len(desk.places)
         for number, place in enumerate([*desk.places], 1):
             if place not in desk.places:
@@ -239,7 +216,7 @@ class ReviewSession:
 
 
 def render_place(scan: Scan, place: PendingReview, terminal: Terminal) -> Iterable[str]:
-    """Yield what a person sees of a place: before and after, the branch that ROCm takes, why."""
+    """Yield a finding's text before and after, the branch that ROCm takes, and the reason."""
     from portkit.report.explanation import describe_site
     from portkit.report.taken_branch import find_taken_branch
 

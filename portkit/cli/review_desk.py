@@ -31,14 +31,14 @@ _NAMELESS: Final = "it names the excluded variant, so `apply` refuses until you 
 
 
 class PendingReview(Value, frozen=True):
-    """A place that nobody has looked at."""
+    """A finding that nobody has accepted."""
 
     site: ReportedSite
     finding: Finding
 
     @property
     def line(self) -> str:
-        """The place on one line."""
+        """The finding on one line."""
         return f"{self.site.id}  {self.site.position}  {self.site.symbol}: {self.site.message}"
 
 
@@ -46,10 +46,8 @@ class Exclusion(Value, frozen=True):
     """An exclusion that is not written yet.
 
     Attributes:
-        named: the findings that the user named.
         excluded: these, and those of the same code in the same item.
         others: those that go with them, each with the reason.
-        changes: what is written.
         left: a sentence on what the port wrote there before; empty where it wrote nothing.
     """
 
@@ -61,7 +59,7 @@ class Exclusion(Value, frozen=True):
 
     @property
     def shown(self) -> Iterable[str]:
-        """What a user reads before it is written."""
+        """The lines that a user reads before it is written."""
         yield "This takes out of the port:"
         yield from (f"  {name_place(place)}  {place.site.symbol}" for place in self.named)
         if self.others:
@@ -72,7 +70,7 @@ class Exclusion(Value, frozen=True):
 
     @property
     def done(self) -> str:
-        """A sentence that says what is excluded."""
+        """A sentence about the exclusion."""
         from portkit.profiles.settings import NAME
 
         said = f"{NAME} excludes {', '.join(map(name_place, self.named))}."
@@ -82,14 +80,7 @@ class Exclusion(Value, frozen=True):
 
 
 class ReviewDesk:
-    """What lies before a reviewer, and where the answers go: each is written at once.
-
-    Args:
-        directory: the root of the tree.
-        scan: what was found there.
-        places: what nobody has looked at.
-        profile: the codebase's directory, where the user names one.
-    """
+    """The findings for review, and the files of the answers; each answer is written at once."""
 
     def __init__(
         self,
@@ -106,7 +97,7 @@ class ReviewDesk:
         self.later = 0
 
     def listed(self) -> Iterable[str]:
-        """Return the places, a line each, and how many they are."""
+        """Return the findings, a line each, and their number."""
         return (*(place.line for place in self.places), self.summary())
 
     def grouped(self, terminal: Terminal) -> Iterable[str]:
@@ -128,7 +119,7 @@ class ReviewDesk:
         yield from wrap_text(self.summary(), terminal.width)
 
     def summary(self) -> str:
-        """Return how many places there are that nobody has looked at."""
+        """Return a sentence with the number of pending findings."""
         from portkit.profiles.accepted_findings import read_acceptances
         from portkit.report.model import count_noun, count_unseen_kernels
 
@@ -148,25 +139,17 @@ class ReviewDesk:
         return f"Every place has been looked at{rest}."
 
     def all_named(self, words: Iterable[str]) -> Sequence[PendingReview]:
-        """Return the findings that words name, each once, in the order of the list.
-
-        Raises:
-            BadParameter: a word names none.
-        """
+        """Return the findings that words name, each once, in the order of the list."""
         found = {place.site.id for word in words for place in self.named(word)}
         return [place for place in self.places if place.site.id in found]
 
     def leave(self, later: Sequence[PendingReview]) -> None:
-        """Leave findings for later: they are neither listed nor asked about."""
+        """Leave findings for later: they are neither listed nor shown."""
         self.places = [place for place in self.places if place not in later]
         self.later += len(later)
 
     def named(self, word: str) -> Sequence[PendingReview]:
-        """Return the findings that a word names: by code, path, line, identity or number.
-
-        Raises:
-            BadParameter: there are none.
-        """
+        """Return the findings that a word names: by code, path, line, identity or number."""
         line = _LINE.fullmatch(word)
         if _IDENTITY.fullmatch(word):
             found = [p for p in self.places if p.site.id.lower() == word.lower()]
@@ -192,7 +175,7 @@ class ReviewDesk:
         return found
 
     def accept(self, places: Collection[str]) -> None:
-        """Write that places were looked at, by their identities."""
+        """Write the acceptance of findings, by their identities."""
         from portkit.engine.acceptance import accept_findings
         from portkit.profiles.accepted_findings import NAME, format_acceptances, read_acceptances
         from portkit.transaction.change import Change
@@ -208,11 +191,7 @@ class ReviewDesk:
         return [p for p in self.places if _build_skip_key(p.site) == _build_skip_key(place.site)]
 
     def beside(self, place: PendingReview) -> Sequence[PendingReview]:
-        """Return what such a skip takes too of what nobody is asked about: what is mechanical.
-
-        Raises:
-            ConfigError: it takes what was accepted, and no skip takes an answer back.
-        """
+        """Return the mechanical findings that such an exclusion also excludes."""
         from portkit.profiles.exclusion_writer import check_accepts_nothing
         from portkit.workspace.finding import Status, identify_findings
 
@@ -227,11 +206,7 @@ class ReviewDesk:
         return [p for p in found if p.finding.status is not Status.NONE]
 
     def plan_exclusion(self, named: Sequence[PendingReview], reason: str) -> Exclusion:
-        """Return what an exclusion of findings will change; nothing is written yet.
-
-        Raises:
-            ConfigError: the file cannot take it.
-        """
+        """Return the effects of an exclusion; nothing is written yet."""
         from portkit.engine.exclusions import is_written
         from portkit.profiles.accepted_findings import read_own_file
         from portkit.profiles.exclusion_writer import append_exclusion, check_excludable
@@ -269,7 +244,6 @@ class ReviewDesk:
     def _depending(
         self, after: bytes, excluded: Sequence[PendingReview]
     ) -> dict[str, tuple[PendingReview, str]]:
-        """Return the other findings that change with an exclusion, each with the reason."""
         from portkit.engine.exclusions import NEEDS_DECISION
         from portkit.engine.partial_ports import find_missing_variants
         from portkit.engine.session import scan_tree
@@ -301,7 +275,7 @@ class ReviewDesk:
         return found
 
     def exclude(self, plan: Exclusion) -> str:
-        """Write an exclusion; return a sentence that says what it excludes."""
+        """Write an exclusion; return a sentence about it."""
         self._write(plan.changes)
         self.places = [p for p in self.places if p not in plan.excluded]
         return plan.done
@@ -314,7 +288,6 @@ class ReviewDesk:
         save_answer(self.directory, changes)
 
     def _taken_out(self, before: bytes, after: bytes) -> tuple[tuple[Change, ...], str]:
-        """Return the changes that take out what the port has written, and what is said of it."""
         from portkit.errors import PortkitError
         from portkit.report.progress import show_waiting
         from portkit.update.dropped_sites import drop_sites
@@ -322,11 +295,7 @@ class ReviewDesk:
         try:
             with show_waiting("Taking out what the port has written there"):
                 changes = drop_sites(
-                    self.directory,
-                    before,
-                    after,
-                    profile=self.profile,
-                    gating=self.scan.job.gating,
+                    self.directory, before, after, profile=self.profile, gating=self.scan.job.gating
                 )
         except PortkitError as error:
             return (), f"What the port has written there stays until you take it out: {error}."
@@ -352,12 +321,11 @@ def _read_place(scan: Scan, identity: str, finding: Finding) -> PendingReview:
 
 
 def _build_skip_key(place: ReportedSite | Finding) -> tuple[str, str, str]:
-    """Return what a skip names of a place."""
     return place.code, place.path, place.symbol
 
 
 def name_place(place: PendingReview) -> str:
-    """Return what tells a place from another in the same line."""
+    """Return the words that distinguish findings of one line."""
     return f"{place.site.id} {place.site.position}"
 
 

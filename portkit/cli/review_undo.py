@@ -19,12 +19,9 @@ _NOTHING: Final = "there is no answer of `portkit review` to take back here"
 
 
 def save_answer(directory: Path, changes: Sequence[Change]) -> None:
-    """Keep what an answer changed, in place of the answer before it.
+    """Save the changes of an answer, in place of the answer before it.
 
     Without a home folder nothing is kept, and the answer cannot be taken back.
-
-    Raises:
-        DiskError: it cannot be kept.
     """
     from portkit.workspace.regular_files import replace_file
 
@@ -43,11 +40,7 @@ def save_answer(directory: Path, changes: Sequence[Change]) -> None:
 
 
 def undo_answer(directory: Path) -> str:
-    """Take the last answer back; return a sentence that names the files.
-
-    Raises:
-        ConfigError: there is none, or a file has changed since.
-    """
+    """Take the last answer back; return a sentence that names the files."""
     from portkit.transaction.transaction import Change, write_plan
 
     place = _locate_file(directory)

@@ -21,26 +21,13 @@ if TYPE_CHECKING:
 def write_series(
     directory: Path, found: Scan, patches: Path | None, *, rustfmt: bool, asked: str
 ) -> None:
-    """Write the port of a tree as commits on its branch, or as patches into a folder.
-
-    Args:
-        directory: the workspace root.
-        found: its scan.
-        patches: where patches go, in place of commits.
-        rustfmt: whether to format what is written.
-        asked: how the tree was to be looked at, in options as they are typed.
-
-    Raises:
-        PortkitError: it cannot be done; nothing was changed.
-    """
+    """Write the port of a tree as commits on its branch, or as patches into a folder."""
     from portkit.engine.plan import Plan
     from portkit.profiles.settings import is_decision_change
     from portkit.report.apply_summary import render_apply_summary, render_headline
-    from portkit.report.commit_message import render_messages, render_subject
     from portkit.report.model import count_noun, make_report
-    from portkit.report.series import split_port
-    from portkit.transaction.checkout import open_checkout
-    from portkit.transaction.commits import Commit, commit_series, write_patches
+    from portkit.report.series import render_messages, render_subject, split_port
+    from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
     from portkit.transaction.refusals import check_plan
     from portkit.workspace.git import check_clean
 
@@ -83,17 +70,7 @@ def verify_series(
     made: Callable[[Options], RunReporter],
     consent: Callable[[Path], object],
 ) -> int:
-    """Take steps on each commit of a series; return the exit code.
-
-    Args:
-        directory: the workspace root.
-        options: what the user asks for.
-        made: makes what tells how a commit goes.
-        consent: as of ``verify_tree``; it is asked about the tree, once.
-
-    Raises:
-        PortkitError: there is no series, or a commit does not pass; with the commit.
-    """
+    """Take steps on each commit of a series; return the exit code."""
     from portkit.errors import VerificationError
     from portkit.verify import STEPS, verify_tree
     from portkit.verify.series import find_series, walk_series

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from portkit.cli.command import FOUND, INTERRUPTED, make_command
-from portkit.cli.options import EmulatorProgram, Gpu, Profile, Rocm, check_emulated, split_words
+from portkit.cli.options import (
+    EmulatorProgram,
+    Gpu,
+    Profile,
+    Rocm,
+    check_emulated,
+    option,
+    split_words,
+)
 from portkit.cli.output import open_screen, print_progress, print_text
 
 if TYPE_CHECKING:
@@ -42,50 +50,42 @@ def trial(
         typer.Argument(metavar="[DIR]", help="A tree, ported or not; without it one is fetched."),
     ] = None,
     device: Annotated[
-        Device, typer.Option(help="An AMD GPU, the CPU device, or AMD's emulator of a GPU.")
+        Device, option("--device", "An AMD GPU, the CPU device, or AMD's emulator of a GPU.")
     ] = Device.GPU,
     gpu: Gpu = "",
     emulator: EmulatorProgram = "",
     rocm: Rocm = "",
     codebase: Annotated[
         str,
-        typer.Option(
-            metavar="NAME@VERSION",
-            help="What is fetched; by default the last version that a port is proven on.",
-            show_default=False,
+        option(
+            "--codebase NAME@VERSION",
+            "What is fetched; by default the last version that a port is proven on.",
         ),
     ] = "",
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="The file that is written.")
     ] = REPORT,
     package: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Test these crates alone.")
+        list[str] | None, option("--package NAMES", "Test these crates alone.")
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="STAGES", help="Take these stages alone.")
-    ] = None,
+    only: Annotated[list[str] | None, option("--only STAGES", "Take these stages alone.")] = None,
     limit: Annotated[
-        list[str] | None,
-        typer.Option(metavar="STAGE=SECONDS", help="How long a stage may take; repeatable."),
+        list[str] | None, option("--limit STAGE=SECONDS", "How long a stage may take; repeatable.")
     ] = None,
     test_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, help="After how long a test counts as hung.")
     ] = 120,
     profile: Profile = "",
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Take everything from cargo's cache.")
-    ] = False,
+    offline: Annotated[bool, option("--offline", "Take everything from cargo's cache.")] = False,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Go on where doctor finds a problem.")
+        bool, option("--keep-going", "Go on where doctor finds a problem.")
     ] = False,
     trust: Annotated[
         bool,
-        typer.Option(
-            "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
-        ),
+        option("--trust", "Run what the tree brings: build scripts, macros and tests; this once."),
     ] = False,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Say what differs between two reports, A and B.")
+        bool, option("--compare", "Say what differs between two reports, A and B.")
     ] = False,
 ) -> int:
     """Try a port on this machine, and write one file about it that can be sent.
@@ -129,7 +129,6 @@ def trial(
 
 
 def _run_stages(wanted: SelftestOptions, report: Path) -> int:
-    """Take the stages, and write the report after each."""
     from datetime import UTC, datetime
 
     from portkit.selftest.document import build_document, read_program_versions

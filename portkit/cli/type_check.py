@@ -1,4 +1,4 @@
-"""Type-checking what ``portkit apply`` is about to write."""
+"""Type-check a port before ``portkit apply`` writes it."""
 
 from __future__ import annotations
 
@@ -46,20 +46,7 @@ def check_types(
     sandbox: bool,
     all_or_nothing: bool,
 ) -> TypeCheck:
-    """Type-check a port before it is written.
-
-    Args:
-        whole: the scan of the tree.
-        chosen: the same with only the findings that are to be written.
-        planned: makes the plan of a scan.
-        verify: whether the user wants it; None if the user did not say.
-        consent: raises a ``PortkitError`` if the tree's build scripts may not run.
-        sandbox: whether they run in a sandbox.
-        all_or_nothing: whether everything is taken back as soon as something is.
-
-    Raises:
-        PortkitError: nothing type-checks, or the user wants the check and it cannot be made.
-    """
+    """Type-check a port before it is written."""
     from portkit.verify.options import Options
     from portkit.verify.ported_tree import PortedTree
     from portkit.verify.revert_failures import STEP, check_port
@@ -101,8 +88,7 @@ def is_checked_by_default(root: Path) -> bool:
 
 
 def list_reverted(checking: TypeCheckedPort | None) -> tuple[ReportedSite, ...]:
-    """Return the places that were taken back, sorted; none where nothing was checked."""
-    from portkit.engine.partial_ports import locate_partial_port
+    """Return the findings that were dropped because they do not type-check, sorted."""
     from portkit.report.model import locate_finding
     from portkit.workspace.finding import identify_findings
 
@@ -112,6 +98,6 @@ def list_reverted(checking: TypeCheckedPort | None) -> tuple[ReportedSite, ...]:
     found = (
         locate_finding(finding, sources.get(finding.path), identity)
         for identity, finding in identify_findings(checking.chosen.findings)
-        if locate_partial_port(finding) in checking.taken
+        if finding.place in checking.taken
     )
     return tuple(sorted(found, key=lambda site: (site.path, site.line, site.column, site.code)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import FOUND, make_command
-from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory
+from portkit.cli.options import Directory, GatingOption, Profile, find_profile_directory, option
 from portkit.cli.output import is_half_written, print_progress, print_text
 from portkit.report.progress import show_waiting
 from portkit.syntax.shell import git_command, quote_options, quote_tree_argument
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from portkit.update.conflicts import Conflict, ConflictSide
-    from portkit.update.preconditions import MovableBranch
+    from portkit.update.repository import MovableBranch
     from portkit.update.update import UpdateOutcome, UpdateRequest
 
 _SHOWN: Final = 20
@@ -28,24 +28,20 @@ _LINES: Final = 12
 
 Of = Annotated[
     str,
-    typer.Option(
-        metavar="COMMIT",
-        help="The commit of upstream that the port is of; by default the history tells.",
-        show_default=False,
+    option(
+        "--of COMMIT", "The commit of upstream that the port is of; by default the history tells."
     ),
 ]
 Pure = Annotated[
     str,
-    typer.Option(
-        metavar="COMMIT",
-        help="A commit whose files are the pure port, as an earlier portkit wrote it; by default"
+    option(
+        "--pure COMMIT",
+        "A commit whose files are the pure port, as an earlier portkit wrote it; by default"
         " the port is made again.",
-        show_default=False,
     ),
 ]
 Check = Annotated[
-    bool,
-    typer.Option("--check", help="Move no branch; exit with 1 if one would move, or conflicts."),
+    bool, option("--check", "Move no branch; exit with 1 if one would move, or conflicts.")
 ]
 
 
@@ -73,11 +69,7 @@ def branch(
     from portkit.update.update import UpdateRequest, begin_branch
 
     asked = UpdateRequest(
-        of=of,
-        pure=pure,
-        check=check,
-        gating=gating or "",
-        profile=find_profile_directory(profile),
+        of=of, pure=pure, check=check, gating=gating or "", profile=find_profile_directory(profile)
     )
     return _run_update(directory, begin_branch, asked, profile)
 
@@ -90,16 +82,13 @@ def branch(
 def update(
     directory: Directory = Path(),
     to: Annotated[
-        str,
-        typer.Option(metavar="COMMIT", help="The commit of upstream to follow to, fetched before."),
+        str, option("--to COMMIT", "The commit of upstream to follow to, fetched before.")
     ] = "",
     of: Of = "",
     pure: Pure = "",
     unrelated: Annotated[
         bool,
-        typer.Option(
-            "--allow-unrelated", help="Take a commit that does not descend from the one before."
-        ),
+        option("--allow-unrelated", "Take a commit that does not descend from the one before."),
     ] = False,
     check: Check = False,
     profile: Profile = "",
@@ -137,8 +126,7 @@ def _run_update(
     asked: UpdateRequest,
     profile: str,
 ) -> int:
-    """Do it, and print what came of it."""
-    from portkit.update.preconditions import check_ready
+    from portkit.update.repository import check_ready
     from portkit.update.update import BRANCH
 
     if directory.is_dir() and is_half_written(directory):
@@ -177,15 +165,6 @@ def _format_tree_options(
 def _render_lines(
     ready: MovableBranch, asked: UpdateRequest, outcome: UpdateOutcome, tree: str, git: str
 ) -> Iterator[str]:
-    """Yield the lines of the report.
-
-    Args:
-        ready: the repository.
-        asked: what was asked for.
-        outcome: what was done.
-        tree: what stands behind a command of portkit's.
-        git: how a command of git begins.
-    """
     from portkit.report.model import count_noun
 
     port = f"The pure port of {outcome.title}"
@@ -251,7 +230,6 @@ def _render_conflict(conflict: Conflict, vendor: str) -> Iterator[str]:
 
 
 def _render_side(title: str, side: ConflictSide) -> Iterator[str]:
-    """Yield a side of a conflict, with the numbers of its lines."""
     from portkit.report.model import count_noun
 
     yield f"  {title}{'' if side.text else ': no line'}"

@@ -26,6 +26,7 @@ from portkit.cli.options import (
     check_emulated,
     find_profile_directory,
     format_options,
+    option,
     split_words,
 )
 from portkit.cli.output import open_error_terminal, open_screen, print_text
@@ -69,75 +70,52 @@ class _WithSteps(TyperCommand):
 )
 def verify(
     directory: Directory = Path(),
-    until: Annotated[
-        str,
-        typer.Option(
-            metavar="STEP",
-            help="Stop after this step.",
-            show_default=False,
-            autocompletion=complete_steps,
-        ),
-    ] = "",
+    until: Annotated[str, option("--until STEP", "Stop after this step.", complete_steps)] = "",
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STEP",
-            help="Take this step alone; repeatable.",
-            autocompletion=complete_steps,
-        ),
+        list[str] | None, option("--only STEP", "Take this step alone; repeatable.", complete_steps)
     ] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Go on after a step that failed.")
-    ] = False,
+    keep_going: Annotated[bool, option("--keep-going", "Go on after a step that failed.")] = False,
     no_skip: Annotated[
-        bool, typer.Option("--no-skip", help="Fail where something cannot be looked at here.")
+        bool, option("--no-skip", "Fail where something cannot be looked at here.")
     ] = False,
     kernels: Annotated[
-        bool, typer.Option("--kernels", help="Take the step kernels alone, for every architecture.")
+        bool, option("--kernels", "Take the step kernels alone, for every architecture.")
     ] = False,
     arch: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ARCHS",
-            help="Compile kernels for these architectures, such as gfx90a,gfx1100.",
-        ),
+        option("--arch ARCHS", "Compile kernels for these architectures, such as gfx90a,gfx1100."),
     ] = None,
     baseline: Annotated[
         str,
-        typer.Option(
-            metavar="REV",
-            help="The commit to compare with; the one on which apply was run, by default.",
-            show_default=False,
+        option(
+            "--baseline REV",
+            "The commit to compare with; the one on which apply was run, by default.",
         ),
     ] = "",
     gating: GatingOption = None,
     profile: Profile = "",
     shard: Annotated[
         str,
-        typer.Option(
-            metavar="I/N",
-            help="Take this share of the tests and kernels, as one of N machines.",
-            show_default=False,
-        ),
+        option("--shard I/N", "Take this share of the tests and kernels, as one of N machines."),
     ] = "",
     test_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, help="After how long a test counts as hung.")
     ] = 300,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Use nothing that an earlier run has found.")
+        bool, option("--no-cache", "Use nothing that an earlier run has found.")
     ] = False,
     package: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Compile and test these crates alone (check, lint, regress, device).",
+        option(
+            "--package NAMES", "Compile and test these crates alone (check, lint, regress, device)."
         ),
     ] = None,
     device: Annotated[
         Device,
-        typer.Option(
-            help="Run the ported tests on an AMD GPU, on AMD's emulator of one, on the CPU device,"
-            " or on a GPU if there is one."
+        option(
+            "--device",
+            "Run the ported tests on an AMD GPU, on AMD's emulator of one, on the CPU device,"
+            " or on a GPU if there is one.",
         ),
     ] = Device.AUTO,
     gpu: Gpu = "",
@@ -145,16 +123,13 @@ def verify(
     rocm: Rocm = "",
     wave: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LANES",
-            help="The wavefronts of the CPU device, 32 (the default), 64, or 32,64.",
-        ),
+        option("--wave LANES", "The wavefronts of the CPU device, 32 (the default), 64, or 32,64."),
     ] = None,
     check_memory: Annotated[
         bool,
-        typer.Option(
+        option(
             "--check-memory",
-            help="Have the CPU device watch every access of memory: races, reads of what nobody"
+            "Have the CPU device watch every access of memory: races, reads of what nobody"
             " wrote, accesses out of bounds.",
         ),
     ] = False,
@@ -172,34 +147,23 @@ def verify(
     sandbox: Sandbox = False,
     series: Annotated[
         bool,
-        typer.Option(
+        option(
             "--series",
-            help="Take the steps on each commit that apply --series has written: format, coverage"
+            "Take the steps on each commit that apply --series has written: format, coverage"
             " and check, unless --only or --until names others.",
         ),
     ] = False,
     json: Annotated[
         str,
-        typer.Option(
-            metavar="FILE",
-            help="Write the report as JSON as well; with - to standard output, in place of lines.",
-            show_default=False,
-        ),
-    ] = "",
-    junit: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="Write a JUnit document as well, with a case for each step and ported test.",
-            show_default=False,
+        option(
+            "--json FILE",
+            "Write the report as JSON as well; with - to standard output, in place of lines.",
         ),
     ] = "",
     page: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write an HTML report of the tree and of what is proven to this file.",
+        option(
+            "--report FILE", "Write an HTML report of the tree and of what is proven to this file."
         ),
     ] = None,
 ) -> int:
@@ -262,10 +226,9 @@ def verify(
             error_screen=open_error_terminal(),
             live=sys.stderr.isatty(),
             document=json,
-            junit=junit,
         )
         if series:
-            if json or junit or page is not None:
+            if json or page is not None:
                 raise typer.BadParameter("--series writes no document: leave those options away")
             from portkit.cli.series import verify_series
 
@@ -285,11 +248,6 @@ def verify(
 
 
 def _write_html_report(page: Path, directory: Path, options: Options, summary: Summary) -> None:
-    """Write the report of the tree as it is, with how the run went.
-
-    Raises:
-        PortkitError: the tree cannot be scanned, or the report cannot be written.
-    """
     import json
 
     from portkit.cli.output import write_report

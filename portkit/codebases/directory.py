@@ -1,4 +1,4 @@
-"""The directory of a codebase or a vendor: the one place where the paths of profiles are resolved.
+"""The directory of a codebase or a vendor, where the paths of profiles are resolved.
 
 A codebase's directory holds ``codebase.toml``, and beside it what the codebase has of these:
 ``templates/``, ``kernels.toml``, ``verify.toml``, ``phases.toml``, ``budgets/``,
@@ -10,37 +10,26 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-from portkit.errors import ProfileError
-from portkit.syntax.typed_toml import decode_toml, find_key_line
+from portkit.errors import PortkitError, ProfileError
+from portkit.syntax.typed_toml import Key, decode_toml, find_key_line
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from portkit.errors import PortkitError
-    from portkit.syntax.typed_toml import Key
 
 T = TypeVar("T")
 
 VENDORS: Final = Path(__file__).parents[1] / "vendors"
 """Where the vendors' directories lie."""
-
 TEMPLATES: Final = "templates"
 
-_SHOWN: Final = 100
-"""How many characters are shown of a name that is too long."""
-
+_SHOWN: Final = 100  # How many characters are shown of a name that is too long.
 LARGEST: Final = 1 << 22
 """How many bytes a file of a directory may have; the largest of portkit's own has 130,000."""
 
 
 class Directory(Value, frozen=True):
-    """A directory of data, of which nothing outside is read.
-
-    Attributes:
-        root: where it lies.
-    """
+    """A directory of data, of which nothing outside is read."""
 
     root: Path
 
@@ -48,19 +37,11 @@ class Directory(Value, frozen=True):
         return str(self.root)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file.
-
-        Raises:
-            ProfileError: the name leads out of the directory.
-        """
+        """Whether there is a file."""
         return self._place(name).is_file()
 
     def text(self, name: str) -> str:
-        """Return the text of a file.
-
-        Raises:
-            ProfileError: the name leads out of the directory, or the file cannot be read.
-        """
+        """Return the text of a file."""
         place = self._place(name)
         try:
             return read_regular(place, LARGEST).decode()
@@ -70,12 +51,7 @@ class Directory(Value, frozen=True):
             raise ProfileError(f"{place} cannot be read ({error.strerror}): add it") from None
 
     def typed(self, name: str, kind: type[T], error: type[PortkitError] = ProfileError) -> T:
-        """Return what a TOML file says.
-
-        Args:
-            name: the file.
-            kind: the type of the whole.
-            error: what is raised where the file is malformed.
+        """Decode a TOML file as a value of a type.
 
         Raises:
             ProfileError: the name leads out of the directory, or the file cannot be read.
@@ -84,16 +60,13 @@ class Directory(Value, frozen=True):
         return decode_toml(self.text(name), str(self.root / name), kind, error)
 
     def fault(self, name: str, key: Key, sentence: str) -> ProfileError:
-        """Return what is wrong with what a TOML file says at a key, as an error with the line."""
+        """Return an error about a key of a TOML file, with its line."""
         return ProfileError(f"{self.root / name}:{find_key_line(self.text(name), key)}: {sentence}")
 
     def files(self, folder: str) -> tuple[str, ...]:
         """Return the names of the files directly in a folder, such as ``a.csv``, sorted.
 
         What is a link is left out.
-
-        Raises:
-            ProfileError: the folder's name leads out of the directory.
         """
         place = self._place(folder)
         return (
@@ -103,7 +76,7 @@ class Directory(Value, frozen=True):
         )
 
     def digest(self) -> str:
-        """Return hexadecimal digits that stand for the names and the contents of all its files."""
+        """Return a hash of the names and the contents of all its files."""
         found = hashlib.sha256()
         for place in sorted(p for p in self.root.rglob("*") if p.is_file() and not p.is_symlink()):
             name = place.relative_to(self.root).as_posix().encode(errors="surrogateescape")

@@ -7,22 +7,19 @@ directory (Python Packaging User Guide, "Entry points specification").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
 from portkit.syntax.typed_toml import list_choices
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 GROUP: Final = "portkit.codebases"
 MAIN: Final = "codebase.toml"
-_SHOWN: Final = 100
-"""How many characters are shown of a name that is too long."""
 """The file that makes a directory a codebase's."""
+_SHOWN: Final = 100  # How many characters of an overlong name are shown.
 
 
 def find_shipped() -> Mapping[str, Directory]:
@@ -32,11 +29,7 @@ def find_shipped() -> Mapping[str, Directory]:
 
 
 def find_announced() -> Mapping[str, Directory]:
-    """Return the directories that installed packages announce, by name, sorted.
-
-    Raises:
-        ProfileError: what is announced is no codebase's directory, or bears a name that is taken.
-    """
+    """Return the directories that installed packages announce, by name, sorted."""
     from importlib.metadata import entry_points  # it reads every installed package's metadata
 
     taken = set(find_shipped())
@@ -53,20 +46,12 @@ def find_announced() -> Mapping[str, Directory]:
 
 
 def list_codebases() -> tuple[str, ...]:
-    """Return the names of all codebases that can be named, sorted.
-
-    Raises:
-        ProfileError: see ``announced``.
-    """
+    """Return the names of all codebases that can be named, sorted."""
     return tuple(sorted({*find_shipped(), *find_announced()}))
 
 
 def find_codebase(name: str) -> Directory:
-    """Return the directory of a codebase: one of ``names``, or the path of a directory.
-
-    Raises:
-        ProfileError: there is none.
-    """
+    """Return the directory of a codebase: one of ``names``, or the path of a directory."""
     own = find_shipped().get(name)
     if own is not None:
         return own
@@ -82,15 +67,7 @@ def find_codebase(name: str) -> Directory:
 
 
 def find_codebase_in_tree(tree: Path, name: str) -> Directory:
-    """Return the directory that a tree names for itself: it must lie in the tree.
-
-    Args:
-        tree: the root of the tree.
-        name: the directory, relative to it.
-
-    Raises:
-        ProfileError: there is none, or it lies elsewhere.
-    """
+    """Return the directory that a tree names for itself: it must lie in the tree."""
     place = tree / name
     try:
         is_below = place.resolve().is_relative_to(tree.resolve())

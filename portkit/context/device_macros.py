@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
+from portkit.context.macro_items import find_calls, find_definitions
 from portkit.context.port_job import DeviceMacro, PortJob
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.token_items import find_item_end, skip_attributes
@@ -64,6 +65,64 @@ def describe_device_macro(job: PortJob, node: Node) -> DeviceMacro | None:
 
 def generates_rocm_test(job: PortJob, macro: DeviceMacro) -> bool:
     """Whether a macro makes the written vendor's test itself, so that its calls name none."""
+
+    def look() -> bool:
+        return _passes_names_alone(job, macro) and not _tests_twice(job, macro)
+
+    return job.memoize("makes a test", macro.name, make=look)
+
+
+def _tests_twice(job: PortJob, macro: DeviceMacro) -> bool:
+    """Whether two calls in one module are about one function, after which a module is called."""
+    found: set[tuple[str, int, str]] = set()
+    for index in _find_tested(job, macro.name):
+        for source, call in find_calls(job, macro.name):
+            name = _read_argument(call, index)
+            key = source.path, _module_of(call).id, name
+            if name and key in found:
+                return True
+            found.add(key)
+    return False
+
+
+def _find_tested(job: PortJob, name: str, outer: frozenset[str] = frozenset()) -> frozenset[int]:
+    """Return which arguments of a macro name the functions that its tests, or others', call."""
+    seen = outer | {name}
+    found: set[int] = set()
+    for definition in find_definitions(job, name):
+        rule = find_device_rule(job, definition)
+        if rule is None:
+            continue
+        named = list_parameters(rule)
+        test = find_named_test(job, rule)
+        tested = {test.tested} if test is not None else set[str]()
+        for call in _NESTED.finditer(field_text(rule, "right")):
+            given = call[2].split(",")
+            if call[1] not in seen and call[1] in job.tree_facts.macros:
+                inner = _find_tested(job, call[1], seen)
+                tested |= {given[i].strip().lstrip("$") for i in inner if i < len(given)}
+        found |= {named.index(each) for each in tested if each in named}
+    return frozenset(found)
+
+
+def _read_argument(call: Node, index: int) -> str:
+    """Return an argument of a call; an empty string for a parameter of a macro around it."""
+    tree = next((c for c in call.named_children if c.type == "token_tree"), None)
+    given = node_text(tree)[1:-1].split(",") if tree is not None else []
+    name = given[index].strip() if index < len(given) else ""
+    return "" if name.startswith("$") else name
+
+
+def _module_of(call: Node) -> Node:
+    """Return the module, or the file, that holds a call."""
+    node = call
+    while node.parent is not None and node.type != "mod_item":
+        node = node.parent
+    return node
+
+
+def _passes_names_alone(job: PortJob, macro: DeviceMacro) -> bool:
+    """Whether a macro and those that it calls do nothing but name tests."""
     pending, seen = [macro], {macro.name}
     while pending:
         macro = pending.pop()

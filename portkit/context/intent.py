@@ -27,6 +27,7 @@ class Intent(Value, frozen=True, eq=False):
     entry: str = ""  # the entry of the codebase's profile that it comes from, such as ``patch 3``
     # the entries that would decide about it as well, if ``entry`` did not come first
     shadowed: tuple[str, ...] = ()
+    renamed: tuple[str, str] = ("", "")  # a name, and what it becomes or could become
 
 
 class LeaveUnchanged(Intent, frozen=True, eq=False):

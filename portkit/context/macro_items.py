@@ -270,6 +270,7 @@ def _names(node: Node) -> set[str] | None:
 
 
 _ENDS: Final = frozenset({",", ";"})
+_NAMES: Final = ("identifier", "type_identifier")
 
 
 class MacroArm(Value, frozen=True):
@@ -292,8 +293,7 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
 
     0 if that is not certain, or if anything else of a `match` differs.
     """
-    text, at = site.source.text(call.start_byte, arm.span.end), call.end_byte
-    longer = parse_call(f"{text} {arm.separator} {copy}{site.source.text(arm.span.end, at)}")
+    longer = _with_copy(site, call, arm, copy)
     if longer is None:
         return 0
     counts: set[int | None] = set()
@@ -305,6 +305,26 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
         counts |= {_count_new(site.job, *each) for each in zip(before, after, strict=True)}
     counts.discard(None)
     return counts.pop() or 0 if len(counts) == 1 else 0
+
+
+def is_gated(site: Site, call: Node, arm: MacroArm, copy: str) -> bool:
+    """Tell whether a condition holds for everything that a call writes of the copy of an arm.
+
+    The copy, with the condition, is added behind the arm.
+    """
+    job, longer = site.job, _with_copy(site, call, arm, copy)
+    if longer is None:
+        return False
+    for definition in find_definitions(job, find_macro_name(call)):
+        text = f"fn f() {{ {expand_macro(definition, longer)} }}".replace("# [", "#[")
+        root = SourceFile("macro.rs", text.encode()).tree.root_node
+        named = (each for kind in _NAMES for each in find_descendants(root, kind))
+        places = [each.start_byte for each in named if job.mentions_rocm(node_text(each))]
+        if not all(
+            any(map(job.cfg_requires_rocm, find_conditions_around(root, at))) for at in places
+        ):
+            return False
+    return True
 
 
 def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
@@ -320,6 +340,12 @@ def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
         if count or (arm.pattern and may_match):
             yield arm, count
             done.append(arm.span)
+
+
+def _with_copy(site: Site, call: Node, arm: MacroArm, copy: str) -> Node | None:
+    """Parse a call with a text behind one of its arms."""
+    text, at = site.source.text(call.start_byte, arm.span.end), call.end_byte
+    return parse_call(f"{text} {arm.separator} {copy}{site.source.text(arm.span.end, at)}")
 
 
 def _find_candidates(site: Site, call: Node) -> list[MacroArm]:

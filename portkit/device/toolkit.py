@@ -40,20 +40,14 @@ _FLAGS: Final = ("-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-pthread"
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library of the device.
+    """A library of the device."""
 
-    Attributes:
-        name: without ``lib`` and ``.so``.
-        folders: of its sources, below ``src``.
-        versions: of the names by which programs look for it (``toy-hip``, ``loader.rs``, has
-            where the numbers come from); the first one is its own.
-        needs: other libraries of the device.
-    """
-
-    name: str
-    folders: tuple[str, ...]
+    name: str  # without ``lib`` and ``.so``
+    folders: tuple[str, ...]  # of its sources, below ``src``
+    # of the names by which programs look for it (``toy-hip``, ``loader.rs``, has where the numbers
+    # come from); the first one is its own
     versions: tuple[str, ...]
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # other libraries of the device
 
 
 LIBRARIES: Final = (
@@ -69,13 +63,9 @@ LIBRARIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
-    """The tree.
+    """The tree."""
 
-    Attributes:
-        root: its folder.
-    """
-
-    root: Path
+    root: Path  # its folder
 
     def hipcc(self, *, checked: bool = False) -> Path:
         """Return the compiler, with or without checks of memory accesses."""
@@ -138,11 +128,7 @@ def build_toolkit() -> Toolkit:
 
 
 def compute_toolkit_key() -> str:
-    """Return what names the tree, without making it.
-
-    Raises:
-        ToolError: there is no C++ compiler.
-    """
+    """Return what names the tree, without making it."""
     return _compute_key(_find_checked_cxx())
 
 
@@ -161,11 +147,6 @@ def _compute_key(cxx: Cxx) -> str:
 def compute_sources_key() -> str:
     """Return what names the sources of the device, whichever compiler makes it of them."""
     return _compute_digest([], "api", "include", "src")
-
-
-def _compute_compiler_key(cxx: Cxx) -> str:
-    """Return what decides what the compiler makes of a source: the libraries have no part in it."""
-    return _compute_digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
 
 
 def _compute_digest(parts: Sequence[str], *folders: str) -> str:
@@ -191,14 +172,16 @@ def _find_files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
 
 def _find_compiler_files() -> Iterator[Path]:
     """Yield the modules that the compiler is made of."""
-    yield _PACKAGE / "lang" / "cxx.py"
+    yield _PACKAGE / "syntax" / "cxx_tokens.py"
     yield from (_PACKAGE / "device" / "hipcc").glob("*.py")
 
 
 def _fill_tree(root: Path, cxx: Cxx) -> None:
     shutil.copytree(shipped(HOME) / "include", root / "include")
     (root / "libexec").mkdir()
-    (root / COMPILER).write_text(_compute_compiler_key(cxx) + "\n", encoding="utf-8")
+    # The libraries have no part in what the compiler makes of a source.
+    key = _compute_digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
+    (root / COMPILER).write_text(f"{key}\n", encoding="utf-8")
     _install_compiler(root)
     _build_libraries(root, cxx)
 
@@ -238,11 +221,13 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
     for library in LIBRARIES:
         made = objects / f"{library.name}_stubs.cpp"
         made.write_text(render_stubs(library.name), encoding="utf-8")
-        sources[library.name] = [*_find_sources(library), made]
+        home = shipped(HOME) / "src"
+        found = (p for folder in library.folders for p in (home / folder).glob("*.cpp"))
+        sources[library.name] = [*sorted(found), made]
     jobs = [
         (source, objects / f"{name}-{source.parent.name}-{source.stem}.o")
-        for name, found in sources.items()
-        for source in found
+        for name, paths in sources.items()
+        for source in paths
     ]
     include = ("-I", str(root / "include"))
 
@@ -258,29 +243,14 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
     shutil.rmtree(objects)
 
 
-def _find_sources(library: Library) -> list[Path]:
-    home = shipped(HOME) / "src"
-    return sorted(p for folder in library.folders for p in (home / folder).glob("*.cpp"))
-
-
 def _link_library(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> None:
     plain = f"lib{library.name}.so"
     own = f"{plain}.{library.versions[0]}"
     needed = [f"-l{name}" for name in library.needs]
-    _run_compiler(
-        cxx,
-        (
-            "-shared",
-            "-pthread",
-            *objects,
-            f"-L{root / 'lib'}",
-            *needed,
-            "-ldl",
-            f"-Wl,-soname,{own},-rpath,$ORIGIN,--no-undefined",
-            "-o",
-            str(root / "lib" / own),
-        ),
-    )
+    named = f"-Wl,-soname,{own},-rpath,$ORIGIN,--no-undefined"
+    libraries = (f"-L{root / 'lib'}", *needed, "-ldl", named)
+    target = ("-o", str(root / "lib" / own))
+    _run_compiler(cxx, ("-shared", "-pthread", *objects, *libraries, *target))
     for name in (plain, *(f"{plain}.{version}" for version in library.versions[1:])):
         (root / "lib" / name).symlink_to(own)
 

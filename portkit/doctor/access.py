@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.doctor.complaints import CONTAINERS, PREREQUISITES, Complaint, make_problem
+from portkit.doctor.complaints import Complaint, make_complaint
 from portkit.doctor.driver import is_container
 from portkit.doctor.gpus import DRIVER, find_gpus
 
@@ -31,43 +31,20 @@ def check_access(machine: Machine) -> Iterator[Complaint]:
     what = "; ".join(f"{place} cannot be opened ({why})" for place, why in refused.items())
     owning = {machine.group_of(place) for place in refused}
     groups = sorted(number for number in owning if number is not None)
-    names = _read_group_names(machine)
+    names = {number: name for name, number, _ in _describe_groups(machine)}
     if machine.user == 0 or set(groups) <= machine.groups:
-        yield make_problem(
-            "device-refused",
-            what,
-            "these files are this user's by their groups, so something else keeps them: a control"
-            " group, as in a container that was not started with --device, or a security module",
-            CONTAINERS,
-        )
+        yield make_complaint("device-refused", what=what)
     elif is_container(machine):
         options = " ".join(f"--group-add {number}" for number in groups)
-        mend = f"start the container with `{options}`, the numbers of the groups outside it"
-        yield make_problem("container-without-groups", what, mend, CONTAINERS)
+        yield make_complaint("container-without-groups", what=what, options=options)
     elif joined := sorted(_find_listed_groups(machine, groups)):
-        yield make_problem(
-            "groups-not-taken-up",
-            f"{what}; you are in {_join_names(joined)} since you logged in",
-            "log out and in again, or start the machine again",
-            PREREQUISITES,
-        )
+        yield make_complaint("groups-not-taken-up", what=what, groups=_join_names(joined))
     else:
         wanted = [names.get(number, "") for number in groups]
         if all(wanted) and "root" not in wanted:
-            mend = (
-                f"run `sudo usermod -a -G {','.join(wanted)} $LOGNAME`, then log out and in again"
-            )
+            yield make_complaint("no-group", what=what, groups=",".join(wanted))
         else:
-            mend = (
-                "give them to the groups render and video by a rule of udev, as ROCm's page says,"
-                " and yourself these groups"
-            )
-        yield make_problem("no-group", what, mend, PREREQUISITES)
-
-
-def _read_group_names(machine: Machine) -> dict[int, str]:
-    """Return the names of groups (group(5))."""
-    return {number: name for name, number, _ in _describe_groups(machine)}
+            yield make_complaint("no-group-of-gpus", what=what)
 
 
 def _find_listed_groups(machine: Machine, wanted: list[int]) -> set[str]:

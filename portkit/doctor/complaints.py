@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
-
-INSTALL: Final = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
-"""AMD's guide to installing ROCm on Linux."""
-PREREQUISITES: Final = f"{INSTALL}install/prerequisites.html"
-TROUBLES: Final = f"{INSTALL}reference/install-faq.html"
-REQUIREMENTS: Final = f"{INSTALL}reference/system-requirements.html"
-CONTAINERS: Final = f"{INSTALL}how-to/docker.html"
-VARIABLES: Final = "https://rocm.docs.amd.com/en/latest/reference/env-variables.html"
-KERNEL: Final = "https://docs.kernel.org/admin-guide/kernel-parameters.html"
-KFD: Final = "https://github.com/torvalds/linux/blob/master/drivers/gpu/drm/amd/amdkfd/"
-"""The part of Linux's driver that offers GPUs for computing."""
+from functools import cache
+from pathlib import Path
 
 
 class Level(StrEnum):
@@ -29,28 +20,26 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Something that a machine lacks.
+    """Something that a machine lacks."""
 
-    Attributes:
-        name: what it is called, in words with ``-`` between; the same for every machine.
-        level: how much it weighs.
-        what: what is wrong and where, as a sentence without its full stop.
-        mend: what to do about it, the same.
-        source: the page or file that says so.
-    """
-
-    name: str
-    level: Level
-    what: str
-    mend: str
-    source: str
+    name: str  # what it is called, in words with ``-`` between; the same for every machine
+    level: Level  # how much it weighs
+    what: str  # what is wrong and where, as a sentence without its full stop
+    mend: str  # what to do about it, the same
+    source: str  # the page or file that says so
 
 
-def make_problem(name: str, what: str, mend: str, source: str) -> Complaint:
-    """Return a complaint about what keeps a port from running."""
-    return Complaint(name, Level.PROBLEM, what, mend, source)
+def make_complaint(key: str, /, **found: object) -> Complaint:
+    """Return a complaint of ``complaints.toml``, with what was found on the machine."""
+    row = _load_rows()[key]
+    what, mend = (row[part].format_map(found) for part in ("what", "mend"))
+    level = Level(row.get("level", Level.PROBLEM))
+    return Complaint(row.get("name", key), level, what, mend, row["source"])
 
 
-def make_warning(name: str, what: str, mend: str, source: str) -> Complaint:
-    """Return a complaint about what may do harm."""
-    return Complaint(name, Level.DOUBT, what, mend, source)
+@cache
+def _load_rows() -> dict[str, dict[str, str]]:
+    rows: dict[str, dict[str, str]] = tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    )
+    return rows

@@ -42,15 +42,10 @@ CHECKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What a look at a machine gives.
+    """What a look at a machine gives."""
 
-    Attributes:
-        facts: what was found, by its name; nothing in it names a person.
-        complaints: what is missing, problems first.
-    """
-
-    facts: Mapping[str, str]
-    complaints: tuple[Complaint, ...]
+    facts: Mapping[str, str]  # what was found, by its name; nothing in it names a person
+    complaints: tuple[Complaint, ...]  # what is missing, problems first
 
     @property
     def problems(self) -> int:

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.doctor.complaints import (
-    CONTAINERS,
-    INSTALL,
-    KERNEL,
-    KFD,
-    REQUIREMENTS,
-    TROUBLES,
-    Complaint,
-    make_problem,
-)
+from portkit.doctor.complaints import Complaint, make_complaint
 from portkit.doctor.gpus import DRIVER, RENDER_NODES, find_cards, find_gpus, is_emulated
 
 if TYPE_CHECKING:
@@ -24,14 +15,9 @@ if TYPE_CHECKING:
 
 DEVICES: Final = "--device /dev/kfd --device /dev/dri"
 """What a container is started with to have the GPUs ("Running ROCm Docker containers")."""
-
 _DENIED: Final = re.compile(r"(modprobe\.blacklist|module_blacklist)=(.*,)?amdgpu(,|$)")
 """Words of the kernel's command line (kernel-parameters, modprobe(8))."""
 _MODULE: Final = "/sys/module/amdgpu"
-_WSL: Final = (
-    "https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/install/installrad/wsl/"
-    "howto_wsl.html"
-)
 
 
 def check_driver(machine: Machine) -> Iterator[Complaint]:
@@ -40,31 +26,15 @@ def check_driver(machine: Machine) -> Iterator[Complaint]:
     What comes after it follows from it.
     """
     if not machine.has("/proc/sys/kernel/osrelease"):
-        yield make_problem(
-            "no-linux",
-            "this is no Linux",
-            "take a machine with Linux: portkit was tried on nothing else",
-            REQUIREMENTS,
-        )
+        yield make_complaint("no-linux")
         return
     if "microsoft" in machine.text("/proc/sys/kernel/osrelease").lower():
-        yield make_problem(
-            "wsl",
-            "this is the Windows Subsystem for Linux, which has /dev/dxg in place of /dev/kfd",
-            "take a machine that runs Linux itself: portkit was not tried there",
-            _WSL,
-        )
+        yield make_complaint("wsl")
         return
     if is_emulated(machine):
         return
     if not (found := find_cards(machine)):
-        yield make_problem(
-            "no-gpu",
-            "there is no AMD GPU on the PCI bus",
-            "take a machine with one; `portkit trial --device cpu` and `--device emulator` do"
-            " without",
-            REQUIREMENTS,
-        )
+        yield make_complaint("no-gpu")
         return
     if not any(card.driver == "amdgpu" for card in found):
         yield _explain_missing_driver(
@@ -73,14 +43,7 @@ def check_driver(machine: Machine) -> Iterator[Complaint]:
     elif not machine.has(DRIVER):
         yield _explain_missing_kfd(machine)
     elif not find_gpus(machine):
-        yield make_problem(
-            "gpu-refused",
-            f"the driver amdgpu has the GPU at {found[0].slot}, and does not offer it for"
-            " computing",
-            "look for `kfd` in `sudo dmesg`: it says why, such as that the slot has no PCIe"
-            " atomics; then another slot, or another mainboard, helps",
-            f"{KFD}kfd_device.c",
-        )
+        yield make_complaint("gpu-refused", slot=found[0].slot)
     else:
         yield from _explain_missing_nodes(machine)
 
@@ -104,53 +67,22 @@ def _explain_missing_driver(machine: Machine, other: str) -> Complaint:
         if re.search(r"(?m)^\s*blacklist\s+amdgpu\b", machine.text(f"/etc/modprobe.d/{name}"))
     ]
     if other:
-        return make_problem(
-            "other-driver",
-            f"the driver {other} has the GPU, not amdgpu",
-            f"take it away from {other}: vfio-pci holds it for a virtual machine, radeon is for"
-            " GPUs that are too old",
-            TROUBLES,
-        )
+        return make_complaint("other-driver", other=other)
     if said := [word for word in words if word in ("nomodeset", "amdgpu.modeset=0")]:
-        return make_problem(
-            "driver-off",
-            f"the kernel was started with {said[0]}, with which amdgpu does nothing",
-            "take it out of GRUB_CMDLINE_LINUX in /etc/default/grub, run `sudo update-grub` and"
-            " start the machine again",
-            KERNEL,
-        )
+        return make_complaint("driver-off", option=said[0])
     if denied or any(_DENIED.match(word) for word in words):
         where = denied[0] if denied else "the kernel's command line"
-        return make_problem(
-            "driver-denied",
-            f"{where} keeps the driver amdgpu from being loaded",
-            "take it out there and start the machine again",
-            TROUBLES,
-        )
+        return make_complaint("driver-denied", where=where)
     loaded = machine.has(_MODULE)
-    return make_problem(
-        "no-driver",
-        f"the driver amdgpu {'is loaded and has no GPU' if loaded else 'is not loaded'}",
-        "run `sudo modprobe amdgpu` and look into `sudo dmesg`; where there is no such module,"
-        " install amdgpu-dkms",
-        f"{INSTALL}install/install-methods/package-manager-index.html",
+    return make_complaint(
+        "no-driver", state="is loaded and has no GPU" if loaded else "is not loaded"
     )
 
 
 def _explain_missing_kfd(machine: Machine) -> Complaint:
     if is_container(machine):
-        return make_problem(
-            "container-without-devices",
-            f"this container was started without {DRIVER}",
-            f"start it with `{DEVICES}`",
-            CONTAINERS,
-        )
-    return make_problem(
-        "no-kfd",
-        f"the driver amdgpu is loaded and {DRIVER} is not there",
-        "take a kernel with CONFIG_HSA_AMD, such as your distribution's, or install amdgpu-dkms",
-        f"{KFD}Kconfig",
-    )
+        return make_complaint("container-without-devices")
+    return make_complaint("no-kfd")
 
 
 def _explain_missing_nodes(machine: Machine) -> Iterator[Complaint]:
@@ -165,8 +97,6 @@ def _explain_missing_nodes(machine: Machine) -> Iterator[Complaint]:
     nodes = [name for name in machine.names(RENDER_NODES) if name.startswith("renderD")]
     if is_container(machine):
         if not nodes:
-            mend = f"start the container with `{DEVICES}`"
-            yield make_problem("container-without-devices", what, mend, CONTAINERS)
+            yield make_complaint("container-without-nodes", nodes=what)
         return
-    mend = "start the machine again; where that does not help, look for `amdgpu` in `sudo dmesg`"
-    yield make_problem("no-render-node", what, mend, CONTAINERS)
+    yield make_complaint("no-render-node", nodes=what)

@@ -34,32 +34,20 @@ Backend", table "AMDGPU Processors", column "dGPU/APU")."""
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A GPU on the PCI bus.
+    """A GPU on the PCI bus."""
 
-    Attributes:
-        slot: its address, such as ``0000:03:00.0``.
-        driver: the kernel's driver that has it; empty where none has.
-        passed: whether what it reads of memory goes past the IOMMU, or there is none.
-    """
-
-    slot: str
-    driver: str
-    passed: bool
+    slot: str  # its address, such as ``0000:03:00.0``
+    driver: str  # the kernel's driver that has it; empty where none has
+    passed: bool  # whether what it reads of memory goes past the IOMMU, or there is none
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU that the kernel's driver offers for computing.
+    """A GPU that the kernel's driver offers for computing."""
 
-    Attributes:
-        node: its number among the driver's.
-        arch: such as ``gfx90a``.
-        render: the path of its render node; empty where the driver names none.
-    """
-
-    node: int
-    arch: str
-    render: str
+    node: int  # its number among the driver's
+    arch: str  # such as ``gfx90a``
+    render: str  # the path of its render node; empty where the driver names none
 
 
 def find_cards(machine: Machine) -> tuple[Card, ...]:

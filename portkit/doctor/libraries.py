@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.doctor.complaints import INSTALL, Complaint, make_problem, make_warning
+from portkit.doctor.complaints import Complaint, make_complaint
 from portkit.doctor.gpus import find_gpus
 from portkit.doctor.packages import describe_install
 from portkit.doctor.rocm_components import (
-    DEFAULT,
     FEATURE_LIBRARIES,
     NAMES,
     Component,
@@ -30,12 +29,7 @@ OLDEST: Final = (6, 2)
 TRIED: Final = ((6, 2), (7, 2))
 """The releases whose declarations the bindings were compared with (``docs/bindings.md``)."""
 
-_PACKAGES: Final = f"{INSTALL}install/install-methods/package-manager-index.html"
-_SIDE_BY_SIDE: Final = (
-    f"{INSTALL}install/install-methods/multi-version-install/multi-version-install-index.html"
-)
 _OF_ARCH: Final = re.compile(r"TensileLibrary_(?:\w+_)?(gfx\w+)\.")
-_KERNELS: Final = "https://github.com/ROCm/rocBLAS/issues/1267"
 
 
 def check_libraries(machine: Machine) -> Iterator[Complaint]:
@@ -44,32 +38,16 @@ def check_libraries(machine: Machine) -> Iterator[Complaint]:
     hipcc = find_compiler(machine)
     if not any(found.values()) and hipcc is None:
         wanted = (*(name for name in found if name not in FEATURE_LIBRARIES), "hipcc")
-        yield make_problem(
-            "no-rocm",
-            "ROCm is not installed: neither its libraries nor hipcc are found on the loader's"
-            f" path, on PATH, in ROCM_PATH or in {DEFAULT}",
-            describe_install(machine, *wanted),
-            _PACKAGES,
-        )
+        yield make_complaint("no-rocm", install=describe_install(machine, *wanted))
         return
     for name, place in found.items():
         if place is None and name not in FEATURE_LIBRARIES:
             files = ", ".join((f"lib{name}.so", *(f"lib{name}.so.{v}" for v in NAMES[name])))
-            yield make_problem(
-                "no-library",
-                f"the library {name} is not found: no {files} on the loader's path, in ROCM_PATH"
-                f" or in {DEFAULT}",
-                f"{describe_install(machine, name)}, or set ROCM_PATH to where ROCm is",
-                _PACKAGES,
+            yield make_complaint(
+                "no-library", library=name, install=describe_install(machine, name), files=files
             )
     if hipcc is None:
-        yield make_problem(
-            "no-compiler",
-            "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH, on PATH or in"
-            f" {DEFAULT}",
-            f"{describe_install(machine, 'hipcc')}, or set HIPCC to where it is",
-            _PACKAGES,
-        )
+        yield make_complaint("no-compiler", install=describe_install(machine, "hipcc"))
 
 
 def check_versions(machine: Machine) -> Iterator[Complaint]:
@@ -77,20 +55,18 @@ def check_versions(machine: Machine) -> Iterator[Complaint]:
     runtime, hipcc = find_library(machine, "amdhip64"), find_compiler(machine)
     if runtime and runtime.version:
         if runtime.version < OLDEST:
-            yield make_problem(
+            yield make_complaint(
                 "old-rocm",
-                f"ROCm {_format_version(runtime.version)} in {runtime.root} is older than"
-                f" {_format_version(OLDEST)}",
-                "install a newer one",
-                _PACKAGES,
+                version=_format_version(runtime.version),
+                root=runtime.root,
+                oldest=_format_version(OLDEST),
             )
         elif runtime.version > TRIED[1]:
-            yield make_warning(
+            yield make_complaint(
                 "untried-rocm",
-                f"ROCm {_format_version(runtime.version)} in {runtime.root} is newer than"
-                f" {_format_version(TRIED[1])}, the last whose declarations were compared",
-                "go on, and say how it went",
-                _PACKAGES,
+                version=_format_version(runtime.version),
+                root=runtime.root,
+                newest=_format_version(TRIED[1]),
             )
     parts = [part for name in sorted(NAMES) if (part := find_library(machine, name))]
     if hipcc:
@@ -101,26 +77,17 @@ def check_versions(machine: Machine) -> Iterator[Complaint]:
         told = ", ".join(
             f"{p.name} {_format_version(p.version)} in {p.root}" for p in mixed.values()
         )
-        yield make_problem(
-            "mixed-versions",
-            f"parts of two versions of ROCm are mixed: {told}",
-            "set ROCM_PATH to one of them, put its bin first on PATH and its lib first on"
-            " LD_LIBRARY_PATH, or remove the other",
-            _SIDE_BY_SIDE,
-        )
+        yield make_complaint("mixed-versions", told=told)
         return
     several = {root: version for root, version in find_installations(machine).items() if version}
     if len(set(several.values())) > 1 and not machine.variable("ROCM_PATH"):
         used = f" ({runtime.root} is used)" if runtime else ""
-        yield make_warning(
+        yield make_complaint(
             "two-versions",
-            "there are several versions of ROCm: "
-            + ", ".join(
-                f"{_format_version(version)} in {root}" for root, version in several.items()
-            )
-            + used,
-            "set ROCM_PATH to the one that you mean",
-            _SIDE_BY_SIDE,
+            versions=", ".join(
+                (f"{_format_version(version)} in {root}" for root, version in several.items())
+            ),
+            used=used,
         )
 
 
@@ -142,11 +109,12 @@ def check_rocblas_kernels(machine: Machine) -> Iterator[Complaint]:
         if arch in known or "TensileLibrary.dat" in files or "TensileLibrary.yaml" in files:
             continue
         has = f"it has those of {', '.join(known)}" if known else "the folder has none"
-        yield make_problem(
+        yield make_complaint(
             "no-rocblas-kernels",
-            f"rocBLAS has no kernels for {arch} in {folder}: {has}",
-            f"install a release of rocBLAS that has them; {describe_install(machine, 'rocblas')}",
-            _KERNELS,
+            arch=arch,
+            folder=folder,
+            has=has,
+            install=describe_install(machine, "rocblas"),
         )
 
 

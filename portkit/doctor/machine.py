@@ -22,19 +22,13 @@ _LINKS: Final = 40
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine.
+    """A machine."""
 
-    Attributes:
-        root: where its file system begins.
-        environment: the variables of the process that would use the GPU.
-        user: the number of the user that it runs as.
-        groups: the numbers of the groups that it has.
-    """
-
-    root: Path = Path("/")
+    root: Path = Path("/")  # where its file system begins
+    # the variables of the process that would use the GPU
     environment: Mapping[str, str] = field(default_factory=dict)
-    user: int = 0
-    groups: frozenset[int] = frozenset()
+    user: int = 0  # the number of the user that it runs as
+    groups: frozenset[int] = frozenset()  # the numbers of the groups that it has
 
     @classmethod
     def here(cls) -> Machine:

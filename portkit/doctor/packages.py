@@ -14,17 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """The packages that hold one thing.
+    """The packages that hold one thing."""
 
-    Attributes:
-        amd: AMD's, the same for apt and dnf.
-        debian: Debian's and Ubuntu's own.
-        fedora: Fedora's own.
-    """
-
-    amd: str
-    debian: str
-    fedora: str
+    amd: str  # AMD's, the same for apt and dnf
+    debian: str  # Debian's and Ubuntu's own
+    fedora: str  # Fedora's own
 
 
 PACKAGES: Final = {
@@ -42,12 +36,7 @@ packages.debian.org, Fedora's from packages.fedoraproject.org."""
 
 
 def describe_install(machine: Machine, *wanted: str) -> str:
-    """Return how to install things, as a part of a sentence.
-
-    Args:
-        machine: whose ``/etc/os-release`` says what distribution it is (os-release(5)).
-        wanted: keys of ``PACKAGES``.
-    """
+    """Return how to install things, as a part of a sentence."""
     said = dict(re.findall(r'(?m)^(\w+)="?([^"\n]*)"?$', machine.text("/etc/os-release")))
     kin = {said.get("ID", ""), *said.get("ID_LIKE", "").split()}
     amd = _join_packages(PACKAGES[name].amd for name in wanted)

@@ -31,19 +31,12 @@ _LOADER: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A library or the compiler.
+    """A library or the compiler."""
 
-    Attributes:
-        name: such as ``amdhip64``.
-        path: where it is, links followed.
-        root: the installation that it belongs to, such as ``/opt/rocm-7.2.0``.
-        version: of that installation; none where nothing says it.
-    """
-
-    name: str
-    path: str
-    root: str
-    version: Version | None
+    name: str  # such as ``amdhip64``
+    path: str  # where it is, links followed
+    root: str  # the installation that it belongs to, such as ``/opt/rocm-7.2.0``
+    version: Version | None  # of that installation; none where nothing says it
 
 
 def find_library(machine: Machine, name: str) -> Component | None:
@@ -67,15 +60,10 @@ def find_library(machine: Machine, name: str) -> Component | None:
     for candidate in candidates:
         if machine.has(candidate):
             path = machine.resolved(candidate)
-            if not _is_old(name, path):
+            version = re.search(rf"/lib{re.escape(name)}\.so\.(\d+)[^/]*$", path)
+            if version is None or int(version[1]) >= min(map(int, NAMES[name])):
                 return _make_component(machine, name, path)
     return None
-
-
-def _is_old(name: str, path: str) -> bool:
-    """Return whether a library's version is older than all that a port looks for."""
-    version = re.search(rf"/lib{re.escape(name)}\.so\.(\d+)[^/]*$", path)
-    return version is not None and int(version[1]) < min(map(int, NAMES[name]))
 
 
 def find_compiler(machine: Machine) -> Component | None:

@@ -1,4 +1,4 @@
-"""What an editor is asked to do about a place: edits, which the editor makes."""
+"""The edits that an editor offers for a finding."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Change = CreateFile | TextDocumentEdit
 
 
 class Documents(Value, frozen=True):
-    """What the client calls the files of a tree.
+    """The client's names and versions of a tree's files.
 
     Attributes:
         uri: from a file's path to its URI.
@@ -60,21 +60,17 @@ class Documents(Value, frozen=True):
 
 
 def is_written(place: EditorSite) -> bool:
-    """Whether there is something to write at a place."""
+    """Whether a finding has something to write."""
     return place.finding.status is Status.TODO
 
 
 def requires_action(place: EditorSite) -> bool:
-    """Whether a place asks for something, so that it can be kept instead."""
+    """Whether a finding needs an action, so that it can be excluded instead."""
     return place.site.state in (State.MANUAL, State.REVIEW, State.MECHANICAL)
 
 
 def build_fix(tree: EditorWorkspace, place: EditorSite, documents: Documents) -> WorkspaceEdit:
-    """Return what writes one place, as ``portkit apply --at`` does, without rustfmt.
-
-    Raises:
-        PortkitError: the tree is none that can be ported, or the place cannot be written alone.
-    """
+    """Return the edit that writes one finding, as ``portkit apply --at`` does, without rustfmt."""
     scan = tree.scan
     assert scan is not None, "a place comes from a scan"
     check_portable(scan)
@@ -111,18 +107,7 @@ def _list_changes(tree: EditorWorkspace, chosen: Scan, documents: Documents) -> 
 def build_exclusion(
     tree: EditorWorkspace, place: EditorSite, before: bytes | None, documents: Documents
 ) -> tuple[WorkspaceEdit, Range]:
-    """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``.
-
-    Args:
-        tree: the tree.
-        place: the place.
-        before: ``portkit.toml`` as it is; none where there is no such file.
-        documents: what the client calls files.
-
-    Raises:
-        ConfigError: the file cannot take it, it cannot be excluded, or it would take back that
-            another was accepted.
-    """
+    """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``."""
     site = place.site
     check_excludable(site.code, site.id, site.message)
     taken = [
@@ -143,22 +128,16 @@ def build_exclusion(
 
 
 def _build_skip_key(place: EditorSite) -> tuple[str, str, str]:
-    """Return what an exclusion names of a finding."""
     return place.site.code, place.site.path, place.site.symbol
 
 
 def find_cuda_counterpart(
     tree: EditorWorkspace, path: str, offset: int
 ) -> tuple[str, Range] | None:
-    """Return where the CUDA side stands of what stands for ROCm; none where that is not known.
+    """Return the CUDA original of a ROCm position, or None if it is unknown.
 
     A file that was copied as a whole has its side in the file that it was copied from, an item in
     the item of that name. Anything else is part of the counterpart of a place.
-
-    Args:
-        tree: the tree.
-        path: the file.
-        offset: where in it.
     """
     scan = tree.scan
     if scan is None or path not in scan.job.workspace.sources:
@@ -176,7 +155,7 @@ def find_cuda_counterpart(
 
 
 def _skip_blanks(data: bytes, offset: int) -> int:
-    """Return where what an offset is about begins: who asks about a line is before its text."""
+    """Return the offset of the text after blanks."""
     while data[offset : offset + 1] in (b" ", b"\t"):
         offset += 1
     return offset
@@ -185,7 +164,7 @@ def _skip_blanks(data: bytes, offset: int) -> int:
 def _find_same_item(
     tree: EditorWorkspace, scan: Scan, path: str, offset: int, origin: str
 ) -> Range:
-    """Return where the item around an offset of a copy stands in its file, else the beginning."""
+    """Return the range of the original of the item at an offset, or the file's beginning."""
     sources = scan.job.workspace.sources
     around = [
         each for each in find_items(sources[path]) if each.span.start <= offset < each.span.end

@@ -1,4 +1,4 @@
-"""The places of a tree as an editor shows them: where, how pressing, and what there is to say."""
+"""Findings as diagnostics of an editor."""
 
 from __future__ import annotations
 
@@ -39,11 +39,9 @@ _DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 
 
 class EditorSite(Value, frozen=True):
-    """A place in an editor.
+    """A finding in an editor.
 
     Attributes:
-        site: the place.
-        finding: what was found there.
         shown: the file that it is shown in.
         range: where it is shown: in a long place, its first line.
     """
@@ -55,7 +53,7 @@ class EditorSite(Value, frozen=True):
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """What is shown there."""
+        """The diagnostic of the finding."""
         site = self.site
         elsewhere = f"{site.path}: " if self.shown != site.path else ""
         page = _find_page(site.code)
@@ -70,17 +68,12 @@ class EditorSite(Value, frozen=True):
         )
 
     def touches(self, lines: Range) -> bool:
-        """Whether the place is shown in one of some lines."""
+        """Whether the finding is shown in some lines."""
         return self.range.start.line <= lines.end.line and lines.start.line <= self.range.end.line
 
 
 def find_sites(scan: Scan, positions: Mapping[str, Positions]) -> Iterator[EditorSite]:
-    """Yield the places of a scan.
-
-    Args:
-        scan: the scan.
-        positions: those of each file that was looked at.
-    """
+    """Yield the findings of a scan."""
     sources = scan.job.workspace.sources
     for identity, finding in identify_findings(scan.findings):
         path = finding.path
@@ -95,7 +88,7 @@ def find_sites(scan: Scan, positions: Mapping[str, Positions]) -> Iterator[Edito
 
 
 def describe_site(scan: Scan, place: EditorSite) -> str:
-    """Return what there is to say of a place, in Markdown: state, reason, change and page."""
+    """Return the description of a finding, in Markdown: state, reason, change and page."""
     site = place.site
     parts = [
         f"**{site.code}** {site.state.word}: {MEANINGS[site.state]}",

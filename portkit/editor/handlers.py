@@ -1,4 +1,4 @@
-"""What an editor asks of the server, and how it is answered."""
+"""Handle the requests of an editor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WRITE, _EXCLUDE = "write", "exclude"
 
 
 def serve_client() -> int:
-    """Serve one client over standard input and output; return the exit code that LSP asks for."""
+    """Serve one client over standard input and output; return LSP's exit code."""
     if not os.environ.get("PORTKIT_TRACEBACK"):
         # What they log is tracebacks; what a person can act on is said in the window.
         for name in ("pygls", "asyncio"):
@@ -133,7 +133,7 @@ def _add_features(server: Server) -> None:
 
 
 def _list_actions(place: EditorSite, uri: str) -> Iterator[lsp.CodeAction]:
-    """Yield what can be done about a place; what it changes is said when it is chosen."""
+    """Yield the actions for a finding; their edits are made when one is chosen."""
     said = f"{place.site.construct} ({place.site.code})"
     wanted = [(_WRITE, f"Write it: {said}")] if is_written(place) else []
     if requires_action(place):
@@ -148,7 +148,6 @@ def _list_actions(place: EditorSite, uri: str) -> Iterator[lsp.CodeAction]:
 
 
 def _resolve_action(server: Server, tree: EditorWorkspace, action: lsp.CodeAction) -> None:
-    """Put into an action what it changes; where that cannot be, say why."""
     data = action.data if isinstance(action.data, dict) else {}
     place = tree.place(str(data.get("place", "")))
     if place is None:
@@ -192,7 +191,7 @@ def _can_show(server: Server) -> bool:
 
 
 def _can_resolve(server: Server) -> bool:
-    """Whether the client asks what an action changes once it is chosen."""
+    """Whether the client resolves an action when it is chosen."""
     documents = server.client_capabilities.text_document
     asked = documents.code_action.resolve_support if documents and documents.code_action else None
     return bool(asked and {"edit", "command"} <= {*asked.properties})
@@ -203,8 +202,5 @@ def _contains(there: lsp.Range, position: lsp.Position) -> bool:
     return (
         (begin.line, begin.character)
         <= (position.line, position.character)
-        < (
-            end.line,
-            end.character,
-        )
+        < (end.line, end.character)
     )

@@ -27,12 +27,7 @@ START: Final = Range(Position(0, 0), Position(0, 0))
 
 
 class Positions:
-    """The positions of one file.
-
-    Args:
-        data: the file.
-        encoding: the unit of characters, as negotiated.
-    """
+    """The positions of one file."""
 
     def __init__(self, data: bytes, encoding: str) -> None:
         self._data = data
@@ -55,12 +50,7 @@ class Positions:
         return self._starts[position.line] + len(passed.encode())
 
     def range(self, span: Span, *, first_line: bool = False) -> Range:
-        """Return the range of a span; ``START`` where the file does not hold it.
-
-        Args:
-            span: the span.
-            first_line: end it with its first line.
-        """
+        """Return the range of a span; ``START`` where the file does not hold it."""
         if not span.start < span.end <= len(self._data):
             return START
         start, end = self.position(span.start), self.position(span.end)
@@ -70,7 +60,6 @@ class Positions:
         return Range(start, end)
 
     def _line(self, line: int, end: int) -> str:
-        """Return a line up to an offset, without its end."""
         last = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._data)
         text = self._data[self._starts[line] : min(last, end)]
         return text.rstrip(b"\r\n").decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""The server: what an editor asks, over standard input and output.
+"""The language server, over standard input and output.
 
 A change of a document is looked at when its writer pauses, by the document's buffer; what the tree
 as a whole says is learnt anew when a document is saved.
@@ -7,8 +7,9 @@ as a whole says is learnt anew when a document is saved.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -21,9 +22,6 @@ from portkit.editor.code_actions import Documents
 from portkit.editor.workspace import EditorWorkspace
 from portkit.errors import PortkitError, format_error
 from portkit.workspace.cargo_workspace import find_workspace_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PAUSE: Final = 0.2
 """How many seconds a writer pauses before a change is looked at."""
@@ -46,7 +44,6 @@ class Server(LanguageServer):
     """The server, with a tree for each workspace that is open.
 
     Attributes:
-        trees: by their roots.
         ended: whether the client has said that it needs no more.
     """
 
@@ -115,7 +112,7 @@ class Server(LanguageServer):
         return max(found, key=lambda each: len(each[0].root.parts), default=None)
 
     def documents(self, tree: EditorWorkspace) -> Documents:
-        """Return what the client calls the files of a tree."""
+        """Return the client's names of a tree's files."""
         known = dict(self._open(tree))
 
         def uri(path: str) -> str:
@@ -128,7 +125,7 @@ class Server(LanguageServer):
         return Documents(uri, version)
 
     def buffers(self, tree: EditorWorkspace) -> Mapping[str, bytes]:
-        """Return what open documents of a tree hold."""
+        """Return the contents of a tree's open documents."""
         return {path: self._text(uri) for path, uri in self._open(tree)}
 
     def _open(self, tree: EditorWorkspace) -> Iterator[tuple[str, str]]:
@@ -143,7 +140,7 @@ class Server(LanguageServer):
         return text.encode(errors="replace")
 
     async def refresh(self, tree: EditorWorkspace, *, whole: bool = False) -> bool:
-        """Look at a tree, or at what has changed in its open documents, and show what is there.
+        """Scan a tree, or its changed documents, and publish the findings.
 
         Returns:
             Whether there is a scan.
@@ -165,13 +162,11 @@ class Server(LanguageServer):
         return tree.scan is not None
 
     def _fail(self, tree: EditorWorkspace, sentence: str) -> None:
-        """Say that a tree could not be scanned, once."""
         if self._said.get(tree.root) != sentence:
             self._said[tree.root] = sentence
             self.say(sentence)
 
     def _publish(self, tree: EditorWorkspace) -> None:
-        """Show what has changed since it was shown."""
         documents = self.documents(tree)
         now = {
             documents.uri(path): [place.diagnostic for place in found]
@@ -208,13 +203,12 @@ class Server(LanguageServer):
         self._pending[uri] = asyncio.ensure_future(wait())
 
     async def settled(self, uri: str) -> tuple[EditorWorkspace, str] | None:
-        """Return the tree and the path of a document once its buffer was looked at; else none."""
+        """Return the tree and the path of a document after its buffer was scanned, or None."""
         found = self.tree_of(uri)
         return found if found is not None and await self.refresh(found[0]) else None
 
 
 def _parse_uri(uri: str) -> Path | None:
-    """Return the file that a URI names; none where it names something else."""
     try:
         path = to_fs_path(uri) if uri.startswith("file:") else None
     except ValueError:
@@ -231,7 +225,6 @@ def _find_root(folder: Path | None) -> Path | None:
 
 
 def _relative_path(root: Path, path: Path) -> str:
-    """Return a path from a root; empty where it is not below it."""
     for base, file in ((root, path), (root.resolve(), path.resolve())):
         if file.is_relative_to(base):
             return file.relative_to(base).as_posix()

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class EditorWorkspace:
-    """A workspace.
-
-    Args:
-        root: its root.
-        encoding: the unit of characters, as negotiated.
-    """
+    """A workspace."""
 
     def __init__(self, root: Path, encoding: str) -> None:
         self.root = root
@@ -40,15 +35,7 @@ class EditorWorkspace:
         return self._look.scan if self._look is not None else None
 
     def rescan(self, buffers: Mapping[str, bytes], *, whole: bool = False) -> None:
-        """Look at the tree, or at what has changed in an editor since.
-
-        Args:
-            buffers: what open documents hold, by their path from the root.
-            whole: look at everything, also at what has changed on the disk.
-
-        Raises:
-            PortkitError: the tree cannot be scanned; what was found before stays.
-        """
+        """Scan the tree, or the documents that changed."""
         found = self._look
         if found is None or whole:
             found = open_session(self.root, kernels=True, buffers=buffers)
@@ -62,16 +49,12 @@ class EditorWorkspace:
             self._place(found.scan)
 
     def place(self, identity: str) -> EditorSite | None:
-        """Return the place of an identity; none where there is none any more."""
+        """Return the finding with an identity, or None."""
         every = (each for found in self.places.values() for each in found)
         return next((each for each in every if each.site.id == identity), None)
 
     def positions(self, path: str) -> Positions:
-        """Return the positions of a file that was looked at, as it was then.
-
-        Raises:
-            KeyError: it was not.
-        """
+        """Return the positions of a scanned file, as it was then."""
         assert self.scan is not None, "a tree is looked at before anything is asked of it"
         data = self.scan.job.workspace.sources[path].data
         known = self._positions.get(path)
@@ -80,14 +63,14 @@ class EditorWorkspace:
         return known[1]
 
     def read_from_disk(self, path: str) -> bytes | None:
-        """Return what a file of the tree holds on the disk; none where it cannot be read."""
+        """Return the content of a file on disk, or None if it cannot be read."""
         try:
             return read_regular(self.root / path, LARGEST_FILE)
         except OSError:
             return None
 
     def differs(self, path: str) -> bool:
-        """Whether a file was looked at as it does not stand on the disk."""
+        """Whether the scanned content of a file differs from the disk."""
         scan = self.scan
         if scan is None or path not in scan.job.workspace.sources:
             return False
@@ -98,7 +81,6 @@ class EditorWorkspace:
         return Range(START.start, Positions(data, self.encoding).position(len(data)))
 
     def _place(self, scan: Scan) -> None:
-        """Put the places where they are shown."""
         paths = {f.path for f in scan.findings} & scan.job.workspace.sources.keys()
         by_path: dict[str, list[EditorSite]] = {}
         for place in find_sites(scan, {path: self.positions(path) for path in paths}):

@@ -1,4 +1,4 @@
-"""Places that a person has looked at: ``portkit.review.toml`` against what a scan finds.
+"""Acceptances: ``portkit.review.toml`` against the findings of a scan.
 
 A place is known again by its identity and a hash of its content: the statement that it is part of,
 its counterpart, and what is written there. So a place comes back when upstream changes it, or when
@@ -9,35 +9,23 @@ place before it goes: a content that no identity of its own claims counts for an
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from msgspec.structs import replace
 
 from portkit.engine.exclusions import NEEDS_DECISION
-from portkit.engine.scan import sort_key
+from portkit.engine.scan import Scan, sort_key
 from portkit.profiles.accepted_findings import NAME, Acceptance
 from portkit.rules import idle_entry
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, Status, identify_findings
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from portkit.engine.scan import Scan
-    from portkit.syntax.source_file import SourceFile
-
 _STATEMENTS: Final = frozenset(
     {
-        "block",
-        "const_item",
-        "expression_statement",
-        "field_declaration",
-        "if_expression",
-        "let_declaration",
-        "macro_invocation",
-        "match_arm",
-        "match_expression",
-        "static_item",
+        *("block", "const_item", "expression_statement", "field_declaration", "if_expression"),
+        *("let_declaration", "macro_invocation", "match_arm", "match_expression", "static_item"),
         "while_expression",
     }
 )
@@ -45,7 +33,7 @@ _STATEMENTS: Final = frozenset(
 
 
 def find_unreviewed(scan: Scan) -> list[tuple[str, Finding]]:
-    """Return the places that nobody has looked at yet, with their identities.
+    """Return the findings that nobody has reviewed yet, with their identities.
 
     A line about a place that stands nowhere is none of them: the next writing leaves it away.
     """
@@ -57,7 +45,7 @@ def find_unreviewed(scan: Scan) -> list[tuple[str, Finding]]:
 
 
 def apply_acceptances(scan: Scan, looked: Mapping[str, Acceptance]) -> Scan:
-    """Return a scan in which what was looked at asks for nothing more."""
+    """Return a scan in which accepted findings need no decision."""
     if not looked:
         return scan
     asked = {identity: hash_content(scan, finding) for identity, finding in find_unreviewed(scan)}
@@ -80,13 +68,7 @@ def apply_acceptances(scan: Scan, looked: Mapping[str, Acceptance]) -> Scan:
 def accept_findings(
     scan: Scan, looked: Mapping[str, Acceptance], places: Collection[str]
 ) -> dict[str, Acceptance]:
-    """Return what was looked at when some places are accepted.
-
-    Args:
-        scan: the scan, as ``apply_acceptances`` has left it.
-        looked: what was looked at before.
-        places: the identities of those that are accepted.
-    """
+    """Return the acceptances after some findings are accepted."""
     marks = {
         identity: (finding, hash_content(scan, finding))
         for identity, finding in identify_findings(scan.findings)
@@ -109,15 +91,10 @@ def accept_findings(
 def carry_acceptances(
     before: Scan, after: Scan, looked: Mapping[str, Acceptance]
 ) -> dict[str, Acceptance]:
-    """Return what was looked at when the port is written: as it was, and as it stands now.
+    """Return the acceptances after the port is written, with old and new content.
 
     What was accepted before it was written is not asked about again when it stands there, and not
     when the same tree is ported anew. Of a place that is none any more there is nothing to keep.
-
-    Args:
-        before: the scan from which the port was written.
-        after: the scan of what is written.
-        looked: what was looked at before.
     """
     marks = {
         p: hash_content(before, f) for p, f in identify_findings(before.findings) if f.looked_at
@@ -135,7 +112,7 @@ def carry_acceptances(
 
 
 def hash_content(scan: Scan, finding: Finding) -> str:
-    """Return the hash of what a person looks at: what stands at a place, and what is written."""
+    """Return the hash of the content of a finding: the code there, and the edits."""
     source = scan.job.workspace.sources.get(finding.path)
     # What is asked is part of it: two defects may lie in one item.
     why = finding.reason or finding.message
@@ -154,12 +131,7 @@ def hash_content(scan: Scan, finding: Finding) -> str:
 
 
 def find_statement_span(source: SourceFile, span: Span) -> Span:
-    """Return the statement, or the branches, that a place is part of; the place where it is none.
-
-    Args:
-        source: its file.
-        span: the place.
-    """
+    """Return the statement or the branches around a place; the place itself if there is none."""
     if not source.path.endswith(".rs"):
         return span
     node = source.tree_around([span.start]).root_node.descendant_for_byte_range(
@@ -192,7 +164,7 @@ def _match_entries(marks: Mapping[str, str], looked: Mapping[str, Acceptance]) -
 
 
 def _mark_accepted(finding: Finding) -> Finding:
-    """Return a finding of which a person has seen to what it asks."""
+    """Return a finding as accepted."""
     nothing = finding.status is Status.NONE or finding.applicability is Applicability.MANUAL
     return replace(
         finding,
@@ -214,7 +186,7 @@ def _mark_changed(finding: Finding) -> Finding:
 
 
 def _is_judged(scan: Scan, place: str) -> bool:
-    """Whether this scan looks where a place stands: into sources of kernels only if asked to."""
+    """Whether this scan covers an identity; kernels are covered only on request."""
     return scan.job.kernels or not place.startswith("PH")
 
 

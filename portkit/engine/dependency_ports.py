@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from portkit.codebases.directory import Directory
 from portkit.codebases.registry import MAIN, find_codebase
 from portkit.errors import ProfileError
 from portkit.fetch.workspace import list_published_crates
-from portkit.profiles.profile import PortedDependency, load_codebase, load_vendor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.profile import CodebaseProfile
+from portkit.profiles.profile import CodebaseProfile, PortedDependency, load_codebase, load_vendor
 
 
 def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
-    """Return a profile that knows what the ports of the codebases below it have.
+    """Return a profile with the ported features and names of the codebases it uses.
 
     Which of their crates have the vendor's feature, what is called otherwise there, and which
     bindings they hand out.
@@ -29,13 +24,6 @@ def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProf
     tells it. What has no counterpart there has none here, and a macro or a module that has another
     name there has it where this codebase uses it; a name that is kept there is kept. Operations are
     computed on the host as they are there.
-
-    Args:
-        codebase: the profile, whose ``uses`` names those codebases.
-        vendor: the vendor that is written.
-
-    Raises:
-        ProfileError: it names a codebase that there is no profile for, or itself.
     """
     found: dict[str, PortedDependency] = {}
     unported: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Places that a person has decided to leave alone: by a comment there, or in ``portkit.toml``.
+"""Exclusions: findings that you exclude by a comment or in ``portkit.toml``.
 
 ``// portkit: exclude PK501 reason`` above an item, above its attributes, or at the end of its line
 excludes the findings with this code that begin there; several codes stand between commas. In a
@@ -9,37 +9,26 @@ exception that excepts nothing is reported, since it would hide the next place t
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.port import error_arms
+from portkit.engine.scan import Scan, sort_key
 from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
-from portkit.profiles.settings import NAME
+from portkit.profiles.settings import NAME, Exclusion, Settings
 from portkit.rules import ExceptionRule, list_rules
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.workspace import exclusion_comments
+from portkit.workspace.exclusion_comments import ExclusionComment
 from portkit.workspace.finding import Applicability, Finding, Status, no_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from portkit.engine.scan import Scan
-    from portkit.profiles.settings import Exclusion, Settings
-    from portkit.workspace.exclusion_comments import ExclusionComment
-
 
 NEEDS_DECISION: Final = (Applicability.REVIEW, Applicability.MANUAL)
 """What is for a person to see to."""
 
 
-def is_excluded(finding: Finding) -> bool:
-    """Whether a person, and no rule or profile, has decided to leave a place alone."""
-    return finding.excluded
-
-
 def is_written(finding: Finding) -> bool:
-    """Whether the tree has what the port writes at a place, so that leaving it out takes a person.
+    """Whether the tree already has the ported code of a finding.
 
     What a copy has otherwise than CUDA's side goes with the copy.
     """
@@ -47,7 +36,7 @@ def is_written(finding: Finding) -> bool:
 
 
 def apply_exclusions(scan: Scan, settings: Settings) -> Scan:
-    """Return the scan with what a person has decided to leave alone."""
+    """Return the scan with the exclusions of the user."""
     sources = scan.job.workspace.sources
     comments = [
         c
@@ -65,14 +54,14 @@ def apply_exclusions(scan: Scan, settings: Settings) -> Scan:
     unused = [each for each in exceptions if each not in used]
     if unused:
         findings += _find_unused(unused, scan)
-    findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
+    findings.sort(key=sort_key)
     return replace(scan, findings=tuple(findings))
 
 
 def _match_comments(
     scan: Scan, comments: Sequence[ExclusionComment]
 ) -> tuple[dict[int, ExclusionComment], set[ExclusionComment | Exclusion]]:
-    """Return the comment that keeps each finding, by its number, and the comments that keep any.
+    """Return the comment that excludes each finding, by its number, and the used comments.
 
     Of several the first counts. Findings and comments are gone through side by side: a file may
     have many of both.
@@ -124,7 +113,7 @@ def _exclude_finding(
         return finding
     standing = is_written(finding)
     message, detail = reasons[0]
-    if error_arms.has_error_arm(finding):
+    if finding.replaces_error_arm:
         detail += "; its arm answers with an error"
     if standing:
         detail += "; what the port has written there stays until somebody takes it out"
@@ -139,7 +128,7 @@ def _exclude_finding(
 
 
 def make_unchanged(finding: Finding, message: str, detail: str) -> Finding:
-    """Return the finding of a place at which nothing is written, and why."""
+    """Return an excluded finding, which writes nothing, with the reason."""
     return replace(
         finding,
         applicability=Applicability.KEEP,

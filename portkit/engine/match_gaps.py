@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from portkit.checks.matches import find_gaps
-from portkit.context.intent import MissingArmBehavior
+from portkit.checks.ported_tree import PortedTree, WrittenFile
+from portkit.context.intent import MatchGap, MissingArmBehavior
 from portkit.rules import match_arms
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
-from portkit.workspace.edits import match_newlines
-from portkit.workspace.finding import Applicability, Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from portkit.checks.ported_tree import PortedTree, WrittenFile
-    from portkit.context.intent import MatchGap
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.edits import Piece
-    from portkit.workspace.finding import Finding
+from portkit.workspace.edits import Piece, match_newlines
+from portkit.workspace.finding import Applicability, Edit, Finding
 
 _ADDED: Final = {
     MissingArmBehavior.COPY: "A match in it gets an arm for one more backend, from CUDA's."
@@ -36,10 +30,6 @@ def fill_gaps(ported: PortedTree, paths: Sequence[str] | None = None) -> list[Fi
     """Return findings by which each ``match`` takes every value after the port.
 
     A ``match`` of the tree gets a finding of its own. One in the text of a copy is completed there.
-
-    Args:
-        ported: the tree with what is found in it.
-        paths: the files to look into; all of them by default.
     """
     job = ported.job
     found = {id(finding): finding for finding in ported.findings}

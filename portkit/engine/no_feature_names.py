@@ -1,4 +1,4 @@
-"""Names of what stands in files whose CUDA side has no counterpart (``[[plain]]``).
+"""Names that files without a ported counterpart define (``[[plain]]``).
 
 Nothing in such a file gets a copy, so what it names after CUDA is called so in every build, and is
 kept wherever it is used: a function ``use_nccl``, a field ``cuda_peer_access``.
@@ -7,19 +7,16 @@ kept wherever it is used: a function ``use_nccl``, a field ``cuda_peer_access``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.profiles.profile import CodebaseProfile, VendorProfile
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.word_search import build_word_finder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.cargo_workspace import Workspace
 
 _KEYWORDS: Final = (
     *("const", "enum", "fn", "macro_rules!", "mod", "static", "struct", "trait", "type", "union"),
@@ -44,15 +41,10 @@ _OWN: Final = frozenset({"crate", "self", "super", "Self"})
 def keep_no_feature_names(
     codebase: CodebaseProfile, vendor: VendorProfile, workspace: Workspace
 ) -> tuple[CodebaseProfile, VendorProfile]:
-    """Return profiles that keep the names of what the plain files of a codebase define.
+    """Return profiles that do not rename what the ``[[plain]]`` files of a codebase define.
 
     A name is not kept that a file which is ported defines, that is CUDA's own or its bindings', or
     that code takes from what the tree does not define, as ``Device::new_cuda`` does.
-
-    Args:
-        codebase: the profile.
-        vendor: the vendor that is written.
-        workspace: the tree.
     """
     sources = [s for path, s in sorted(workspace.sources.items()) if path.endswith(".rs")]
     items = {s.path: [name.decode() for name in _ITEM.findall(s.data)] for s in sources}
@@ -83,7 +75,7 @@ def _match_vendor_words(vendor: VendorProfile) -> Callable[[str], re.Match[str] 
 
 
 def _list_known_names(vendor: VendorProfile) -> Iterator[str]:
-    """Yield the names that are CUDA's own, those of a device, or its bindings'."""
+    """Yield the names of CUDA itself, of its devices and of its bindings."""
     source = vendor.source
     yield from (source, source.capitalize(), source.upper())
     yield from (f"is_{source}", f"{source}_is_available")
@@ -93,13 +85,7 @@ def _list_known_names(vendor: VendorProfile) -> Iterator[str]:
 def _find_external_names(
     names: Container[str], about: Sequence[SourceFile], defined: Container[str]
 ) -> Iterator[str]:
-    """Yield the names that a path takes from what the tree does not define.
-
-    Args:
-        names: those that are asked about.
-        about: the files that may use them.
-        defined: the crates and the items of the tree.
-    """
+    """Yield the names that come from crates outside the tree."""
     for source in about:
         pairs = set(_paths(source.data, names))
         foreign = _brought_in(source, defined) if pairs else frozenset()
@@ -109,7 +95,7 @@ def _find_external_names(
 
 
 def _paths(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield each of some names that stands behind a ``::``, after the word before that."""
+    """Yield each of some names after a ``::``, with the word before it."""
     for match in _BEHIND.finditer(data):
         # Looked for from the colons, which are rare, and not from each word. No word is longer.
         if (name := match[1].decode()) in names and (
@@ -119,7 +105,7 @@ def _paths(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
 
 
 def _brought_in(source: SourceFile, defined: Container[str]) -> frozenset[str]:
-    """Return the words of a file's imports from what is not of the tree."""
+    """Return the words of a file's imports from other crates."""
     uses = (use.decode() for use in _USE.findall(source.data))
     foreign = (use for use in uses if re.split(r"\W", use, maxsplit=1)[0] not in defined)
     return frozenset(word for use in foreign for word in re.findall(r"\w+", use))
@@ -134,7 +120,7 @@ def _members(source: SourceFile) -> Iterator[str]:
 
 
 def _body(data: bytes, start: int) -> bytes:
-    """Return what stands in braces that are open, without what stands in others inside them."""
+    """Return the text in open braces, without the text in inner braces."""
     out, depth, at = [], 1, start
     for brace in _BRACE.finditer(data, start):
         if depth == 1:

@@ -9,24 +9,19 @@ that crate is in the user's cache.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
+from portkit.engine.scan import Scan
 from portkit.errors import PortkitError
 from portkit.fetch import fetch_crate
 from portkit.port.item_patches import OVERRIDE
 from portkit.profiles.entries import ItemOverride
 from portkit.syntax.items import find_items
 from portkit.syntax.source_file import SourceFile
-from portkit.workspace.finding import Applicability
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Applicability, Finding
 
 
 def add_override_drift(scan: Scan) -> Scan:

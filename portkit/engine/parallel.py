@@ -10,21 +10,20 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import socket
 import sys
 import threading
-from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BufferedRWPair
+from typing import Any, TypeVar
 
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 WORTH_IT = 500_000
 """Below this many bytes of source the work takes less time than the second process."""
-
 _TICKETS = 2048
 _TICKET_SIZE = 2
 """Bytes of a ticket; a pipe takes all tickets without a reader (one page, ``man 7 pipe``)."""
@@ -35,25 +34,15 @@ class PartnerLostError(Exception):
 
 
 class Team(Value, frozen=True):
-    """The processes of a job, as one of them sees it.
-
-    Attributes:
-        first: whether this is the process whose result counts.
-        partner: what the other process writes and what it reads; none where there is no other.
-        tickets: a pipe that holds each number below ``_TICKETS`` once, for both processes.
-    """
+    """The processes of a job, as one of them sees it."""
 
     first: bool = True
-    partner: tuple[IO[bytes], IO[bytes]] | None = None
-    tickets: int = -1
+    # A stream to and from the other process; none where there is no other.
+    partner: BufferedRWPair | None = None
+    tickets: int = -1  # A pipe that holds each number below ``_TICKETS`` once, for both processes.
 
     def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
-        """Return the items that are this process's.
-
-        Args:
-            items: all items, the same in both processes.
-            weight: how long an item takes.
-        """
+        """Return the items that are this process's."""
         if self.partner is None:
             return list(items)
         mine: list[Item] = []
@@ -66,7 +55,7 @@ class Team(Value, frozen=True):
         return mine
 
     def draw(self, items: Sequence[Item]) -> Iterator[Item]:
-        """Yield the items that the other process does not get to first; once in a job.
+        """Yield the items that the other process has not drawn yet; once in a job.
 
         Args:
             items: all items, the same in both processes, those that take long first.
@@ -81,14 +70,7 @@ class Team(Value, frozen=True):
             yield from items[number::_TICKETS]
 
     def gather(self, value: Result) -> list[Result]:
-        """Return what each process has for ``value``, the first one's first.
-
-        Args:
-            value: what this process has; picklable, and of any size.
-
-        Raises:
-            PartnerLostError: the other process has failed, for want of memory or by a signal.
-        """
+        """Return the ``value`` of each process, that of the first one first."""
         # One reads while the other writes: a pipe holds little.
         if self.first:
             self._send(value)
@@ -98,14 +80,7 @@ class Team(Value, frozen=True):
         return gathered
 
     def collect(self, value: Result) -> list[Result]:
-        """Return what each process has for ``value``; in the second one, its own alone.
-
-        Args:
-            value: what this process has; picklable in the second process.
-
-        Raises:
-            PartnerLostError: the other process has failed, for want of memory or by a signal.
-        """
+        """Return the ``value`` of each process; the second process gets only its own."""
         if self.first:
             return [value, *self._received()]
         self._send(value)
@@ -114,43 +89,45 @@ class Team(Value, frozen=True):
     def _send(self, value: object) -> None:
         if self.partner is None:
             return
-        _, outgoing = self.partner
         try:
-            pickle.dump(value, outgoing, pickle.HIGHEST_PROTOCOL)
-            outgoing.flush()
+            pickle.dump(value, self.partner, pickle.HIGHEST_PROTOCOL)
+            self.partner.flush()
         except OSError as error:
             raise PartnerLostError from error
 
     def _received(self) -> list[Any]:
         if self.partner is None:
             return []
-        incoming, _ = self.partner
         try:
-            return [pickle.load(incoming)]
+            return [pickle.load(self.partner)]
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise PartnerLostError from error
 
 
 def run_in_two_processes(work: Callable[[Team], Result], weight: int) -> Result:
-    """Return ``work`` of a team, with a second process where that pays.
+    """Run ``work`` in a second process too if that pays; return the result.
 
     A second process that fails costs time and nothing else: the work is done again without one.
-
-    Args:
-        work: what both processes do; the first one's result counts.
-        weight: how much work there is, in bytes of source.
     """
     # Only on Linux, and never beside other threads: a forked interpreter is not safe elsewhere.
     alone = sys.platform != "linux" or threading.active_count() > 1
     if alone or (os.cpu_count() or 1) < 2 or weight < WORTH_IT:
         return work(Team())
-    from_second, from_first = os.pipe(), os.pipe()
+    ours, theirs = socket.socketpair()
     tickets = _tickets()
     child = os.fork()
     if child == 0:
-        _second(work, tickets, incoming=from_first, outgoing=from_second)
+        ours.close()
+        try:
+            with _open_channel(theirs) as partner:
+                work(Team(first=False, partner=partner, tickets=tickets))
+        finally:
+            # No clean-up of the first process's objects and streams from here. A failure shows by
+            # the closed channel.
+            os._exit(0)
+    theirs.close()
     try:
-        with _partner(incoming=from_second, outgoing=from_first) as partner:
+        with _open_channel(ours) as partner:
             return work(Team(first=True, partner=partner, tickets=tickets))
     except PartnerLostError:
         return work(Team())
@@ -167,33 +144,14 @@ def _tickets() -> int:
     return reading
 
 
-def _second(
-    work: Callable[[Team], object],
-    tickets: int,
-    incoming: tuple[int, int],
-    outgoing: tuple[int, int],
-) -> NoReturn:
-    try:
-        with _partner(incoming, outgoing) as partner:
-            work(Team(first=False, partner=partner, tickets=tickets))
-    finally:
-        # No clean-up of the first process's objects and streams from here. A failure shows by the
-        # closed pipe.
-        os._exit(0)
-
-
 @contextlib.contextmanager
-def _partner(
-    incoming: tuple[int, int], outgoing: tuple[int, int]
-) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Give the ends of two pipes that are this process's; the other process has the others."""
-    os.close(incoming[1])
-    os.close(outgoing[0])
-    ends = os.fdopen(incoming[0], "rb"), os.fdopen(outgoing[1], "wb")
+def _open_channel(end: socket.socket) -> Iterator[BufferedRWPair]:
+    """Open one end of a pair of sockets as a stream, and close both."""
+    channel = end.makefile("rwb")
     try:
-        yield ends
+        yield channel
     finally:
-        for end in ends:
-            # What is still to be written has no reader any more.
-            with contextlib.suppress(OSError):
-                end.close()
+        # What is still to be written has no reader any more.
+        with contextlib.suppress(OSError):
+            channel.close()
+        end.close()

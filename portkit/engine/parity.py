@@ -1,4 +1,4 @@
-"""Parity: what CUDA has, ROCm has.
+"""Parity: each name of CUDA has its counterpart.
 
 This check knows nothing of the rules. It reads the tree as it stands and compares names: each
 function, variant, field and feature that is named after CUDA has its renamed counterpart in the
@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from portkit.context.port_job import Gating
+from tree_sitter import Node
+
+from portkit.context.port_job import Gating, PortJob
+from portkit.engine.scan import Scan
 from portkit.port.gating import gate_arms
 from portkit.port.host_fallback import find_host_computation
 from portkit.port.item_patches import find_guarded_functions
@@ -20,56 +23,32 @@ from portkit.profiles.entries import ExtraArms
 from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.items import describe_impl, describe_item, find_items
 from portkit.syntax.name_table import normalize_rust
-from portkit.syntax.source_file import field_text, group_attributes, node_text
+from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import find_requestable_features
 from portkit.workspace.finding import Status
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
-    from portkit.syntax.source_file import SourceFile
-
 _NAMED = frozenset(
     {
-        "const_item",
-        "enum_variant",
-        "field_declaration",
-        "function_item",
-        "function_signature_item",
-        "mod_item",
-        "static_item",
-        "struct_item",
-        "trait_item",
+        *("const_item", "enum_variant", "field_declaration", "function_item"),
+        *("function_signature_item", "mod_item", "static_item", "struct_item", "trait_item"),
         "type_item",
     }
 )
 
 
 class MissingCounterpart(Value, frozen=True, order=True):
-    """Something of CUDA's without a counterpart.
-
-    Attributes:
-        path: the file.
-        line: from 1.
-        symbol: what CUDA has.
-        wanted: the name that ROCm's would have.
-        end: the last line that a counterpart would stand beside, or change.
-    """
+    """A name of CUDA without a counterpart."""
 
     path: str
     line: int
     symbol: str
     wanted: str
-    end: int
+    end: int  # The last line that a counterpart would stand beside, or change.
 
 
 def find_missing_counterparts(scan: Scan) -> tuple[MissingCounterpart, ...]:
-    """Return what has no counterpart, sorted by place.
+    """Return the names without a counterpart, sorted by position.
 
     Args:
         scan: a scan of the ported tree; of the scan only the tree and the profiles are used, and
@@ -120,7 +99,9 @@ def _find_not_computed(job: PortJob, source: SourceFile) -> Iterator[MissingCoun
         if item.node.type != "impl_item" or body is None:
             continue
         found = find_host_computation(job, body.named_children)
-        if found is not None and f"fn {found.wanted}" not in node_text(body):
+        if found is None or found.reads_host:
+            continue  # the CPU computes it for storages of its own alone
+        if f"fn {found.wanted}" not in node_text(body):
             line, end = (node.row + 1 for node in (item.node.start_point, item.node.end_point))
             yield MissingCounterpart(source.path, line, item.symbol, found.wanted, end)
 
@@ -145,7 +126,7 @@ def _find_missing_arms(job: PortJob) -> Iterator[MissingCounterpart]:
 
 
 def _line_of_feature(source: SourceFile, feature: str) -> int:
-    """Return the line that declares a feature in a manifest, 1 where it is not spelled plainly."""
+    """Return the line that declares a feature in a manifest; 1 if none is found."""
     lines = source.data.decode().split("\n")
     key = re.compile(rf"[\"']?{re.escape(feature)}[\"']?\s*=")
     return next((n for n, text in enumerate(lines, 1) if key.match(text)), 1)
@@ -154,7 +135,7 @@ def _line_of_feature(source: SourceFile, feature: str) -> int:
 def _compare_containers(
     job: PortJob, source: SourceFile, containers: Sequence[Node], outer: str
 ) -> Iterator[MissingCounterpart]:
-    """Yield what has no counterpart in a container, or in all ``impl`` of one type."""
+    """Yield the names without a counterpart in a container, or in all ``impl`` of a type."""
     names: Counter[tuple[str, str]] = Counter()
     wanted: list[tuple[Node, str, str]] = []
     inner: dict[object, tuple[str, list[Node]]] = {}

@@ -1,4 +1,4 @@
-"""Ports in part: what is left out must not break a build that compiled before.
+"""Partial ports: excluded findings must not break a build that compiled before.
 
 Of what a person leaves out (by a comment, in ``portkit.toml``, by codes, by an answer) one kind is
 missed by rustc in every build: the arm of a ``match`` without a wildcard on an enum that gains a
@@ -12,64 +12,58 @@ written in its stead.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.checks.manifests import find_namers, ported_manifests
 from portkit.context.port_job import Gating
-from portkit.engine.scan import sort_key
+from portkit.engine.scan import Scan, sort_key
 from portkit.errors import PlanError
 from portkit.port import error_arms
 from portkit.rules import manifest_features, named_items
-from portkit.workspace.finding import Finding, Status
+from portkit.transaction.change import Change
+from portkit.workspace.cargo_resolution import FILE, CargoFault
+from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.finding import Finding, Place, Status
+from portkit.workspace.manifest import read_manifest
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
-
-    from portkit.engine.scan import Scan
-    from portkit.syntax.span import Span
-
-Place = tuple[str, str, "Span"]
-"""What names a place within one scan: the path, the code and the span."""
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
-_SHOWN: Final = 10
-"""How many places an error lists."""
+_SHOWN: Final = 10  # How many places an error lists.
 
 
-def add_error_arms(whole: Scan, chosen: Scan, why: str = _ELSEWHERE) -> Scan:
-    """Return what is chosen of a scan, with an arm that answers with an error where one is needed.
+def add_error_arms(
+    whole: Scan, chosen: Scan, why: str = _ELSEWHERE, *, foreign: bool = False
+) -> Scan:
+    """Return the chosen findings of a scan, with an arm that returns an error if one is needed.
 
     Args:
-        whole: the scan of the tree, what people except told apart.
-        chosen: the same with the places alone that are to be written.
-        why: why a place is left out that no person has left out.
+        whole: the scan of the tree.
+        chosen: the same with only the findings that are to be written.
+        why: why a site is left out that no user has excluded.
+        foreign: whether enums of other crates count too; their ports give them the variant.
     """
-    places = {locate_partial_port(f) for f in chosen.findings}
+    places = {f.place for f in chosen.findings}
     variants = _variants(whole, places)
     errors = {
-        locate_partial_port(f): error_arms.exclude_with_error_arm(
-            f, f.reason or f.message if f.excluded else why
-        )
+        f.place: error_arms.exclude_with_error_arm(f, f.reason or f.message if f.excluded else why)
         for f in whole.findings
-        if f.instead
-        and (f.excluded or (locate_partial_port(f) not in places and f.status is Status.TODO))
+        if f.fallback_edits
+        and (f.excluded or (f.place not in places and f.status is Status.TODO))
         and _is_compiled(whole, places, f)
-        and any(variants.get(name) for name in _enums(whole, f))
+        and any(variants.get(name, foreign) for name in _enums(whole, f))
     }
     kept = [
-        replace(f, status=Status.NONE, edits=()) if f.excluded and f.instead else f
+        replace(f, status=Status.NONE, edits=()) if f.excluded and f.fallback_edits else f
         for f in chosen.findings
-        if locate_partial_port(f) not in errors
+        if f.place not in errors
     ]
     return replace(chosen, findings=tuple(sorted((*kept, *errors.values()), key=sort_key)))
 
 
 def check_variants(whole: Scan, chosen: Scan) -> None:
-    """Refuse to write what names a variant that is left out.
-
-    Raises:
-        PlanError: with the places.
-    """
+    """Refuse edits that name an excluded variant."""
     found = find_missing_variants(whole, chosen)
     if found:
         raise PlanError(
@@ -81,7 +75,7 @@ def check_variants(whole: Scan, chosen: Scan) -> None:
 
 
 def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
-    """Return what is chosen to be written and names a variant that would not be there."""
+    """Return the chosen findings that name a missing variant."""
     gone = _find_dropped_enums(whole, chosen)
     if not gone or whole.job.gating is Gating.CFG:
         return []  # under the feature nothing is missed where that is off
@@ -92,13 +86,17 @@ def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
         if f.status is Status.TODO
         and (
             any(named.search(edit.text) for edit in f.edits)
-            or (f.instead and not f.excluded and any(name in gone for name in _enums(whole, f)))
+            or (
+                f.fallback_edits
+                and not f.excluded
+                and any(name in gone for name in _enums(whole, f))
+            )
         )
     ]
 
 
 def list_places(whole: Scan, findings: Sequence[Finding]) -> str:
-    """Return where some findings are, the first of them, in words."""
+    """List the positions of the first findings, in words."""
     more = f" and {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""
     sources = whole.job.workspace.sources
     lines = (f"{f.path}:{sources[f.path].position(f.span.start)[0]}" for f in findings[:_SHOWN])
@@ -107,14 +105,9 @@ def list_places(whole: Scan, findings: Sequence[Finding]) -> str:
 
 
 def _find_dropped_enums(whole: Scan, chosen: Scan) -> list[str]:
-    """Return the enums whose variant is left out, sorted."""
-    variants = _variants(whole, {locate_partial_port(f) for f in chosen.findings})
+    """Return the enums whose variant is excluded, sorted."""
+    variants = _variants(whole, {f.place for f in chosen.findings})
     return sorted(name for name, has in variants.items() if not has)
-
-
-def locate_partial_port(finding: Finding) -> Place:
-    """Return what names the place of a finding within one scan."""
-    return finding.path, finding.code, finding.span
 
 
 def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
@@ -122,11 +115,9 @@ def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for f in whole.findings:
         if f.code == named_items.ENUM_VARIANT.code:
-            written = (
-                f.status is Status.TODO and not f.excluded and locate_partial_port(f) in chosen
-            )
-            name = f.symbol.rpartition("enum ")[2]
-            found[name] = found.get(name, False) or written or f.status is Status.PORTED
+            written = f.status is Status.TODO and not f.excluded and f.place in chosen
+            for name in f.types:
+                found[name] = found.get(name, False) or written or f.status is Status.PORTED
     return found
 
 
@@ -134,10 +125,10 @@ def _enums(whole: Scan, finding: Finding) -> list[str]:
     """Return the enums that an arm is about, by the names that they are declared under."""
     text = whole.job.workspace.sources[finding.path].data.decode(errors="replace")
     found = []
-    for name in re.findall(r"\w+", finding.construct.partition(": ")[2]):
+    for name in finding.types:
         alias = re.search(rf"\b(\w+)\s+as\s+{name}\b|\btype\s+{name}\s*=\s*(?:\w+::)*(\w+)", text)
         found.append((alias[1] or alias[2]) if alias else name)
-    return found if found != ["value"] else re.findall(r"\b(\w+)::(?:\*|\{)", text)
+    return found or re.findall(r"\b(\w+)::(?:\*|\{)", text)
 
 
 def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
@@ -150,5 +141,55 @@ def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
     return any(
         f.path == manifest and f.code == manifest_features.FEATURE.code and f.status is Status.TODO
         for f in whole.findings
-        if locate_partial_port(f) in chosen and not f.excluded
+        if f.place in chosen and not f.excluded
     )
+
+
+def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> None:
+    """Refuse a manifest that names something excluded."""
+    if found := find_left_out(whole, chosen, changes):
+        named = ", ".join(f"the {each.kind} {each.name}" for each in found)
+        raise PlanError(
+            f"{named} would be named and not be there, so that cargo would load no manifest of the"
+            f" tree: write {'them' if len(found) > 1 else 'it'} too, or leave out"
+            f" {list_places(chosen, find_naming(chosen, found))}"
+        )
+
+
+def find_left_out(whole: Scan, chosen: Scan, changes: Iterable[Change]) -> list[CargoFault]:
+    """Return the excluded things that manifests would name, each once.
+
+    What would not be there after the whole port either is no concern of who chooses.
+    """
+    written = {f.place for f in chosen.findings if f.status is Status.TODO and not f.excluded}
+    left = {
+        name
+        for f in whole.findings
+        if f.excluded or (f.status is Status.TODO and f.place not in written)
+        for name in (f.path, f.symbol)
+    }
+    if not left:
+        return []
+    return [
+        each
+        for each in find_missing_names(whole.job.workspace, changes)
+        if any(name == each.where or name.startswith(f"{each.where}/") for name in left)
+    ]
+
+
+def find_missing_names(workspace: Workspace, changes: Iterable[Change]) -> list[CargoFault]:
+    """Return the missing things that changed manifests would name, each once."""
+    texts = {change.path: change.after for change in changes}
+    written = {path: read_manifest(text) for path, text in texts.items() if path.endswith(FILE)}
+    before = workspace.manifests
+    after = ported_manifests(workspace, written, texts.__contains__)
+    return sorted(after.faults - before.faults)
+
+
+def find_naming(chosen: Scan, found: Iterable[CargoFault]) -> list[Finding]:
+    """Return the chosen findings that name something missing."""
+    out: dict[int, Finding] = {}
+    for each in found:
+        here = [f for f in chosen.findings if f.path == each.path and f.status is Status.TODO]
+        out |= {id(f): f for f in find_namers(here, each) or here}
+    return list(out.values())

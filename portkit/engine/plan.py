@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from portkit.engine.rustfmt import Refusal, Rustfmt
+from portkit.engine.scan import Scan
 from portkit.errors import PlanError
 from portkit.syntax.value import Value
 from portkit.transaction.transaction import Change
 from portkit.workspace.edits import apply_edits
-from portkit.workspace.finding import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from portkit.engine.scan import Scan
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding, Status
 
 
 class Plan(Value, frozen=True):
-    """What one run would do to the tree.
-
-    Attributes:
-        changes: sorted by path.
-        unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
-            before, not as rustfmt could read it, or not as fast as it may take; sorted.
-    """
+    """What one run would do to the tree."""
 
     changes: tuple[Change, ...]
+    # Rust files that rustfmt left alone, because the file on disk was not formatted before, not as
+    # rustfmt could read it, or not as fast as it may take; sorted.
     unformatted: tuple[str, ...] = ()
 
 
@@ -38,7 +28,6 @@ def build_plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
     """Turn the findings of a scan that are to do into changes.
 
     Args:
-        scan: the scan.
         rustfmt: whether to format what is written, as the tree's own rustfmt settings say.
 
     Raises:
@@ -73,11 +62,7 @@ def build_plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
 def format_changes(
     scan: Scan, changes: Mapping[str, Change]
 ) -> tuple[dict[str, Change], tuple[str, ...]]:
-    """Return changes of which those of Rust files are laid out, and the files that are not.
-
-    Args:
-        scan: of the tree, whose settings rustfmt follows.
-        changes: by path.
+    """Return the changes with Rust files formatted, and the files left unformatted.
 
     Raises:
         PlanError: rustfmt could read a file and could not read what it would become.
@@ -102,14 +87,10 @@ def format_changes(
 
 
 def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
-    """Return the formatted text, or none where rustfmt has no say.
+    """Return the formatted text, or None if rustfmt must not format it.
 
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
-
-    Raises:
-        PlanError: what would be written does not parse, though what stands there does.
-        ToolError: rustfmt is missing.
     """
     edition = _edition(scan, change.path)
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
@@ -124,20 +105,9 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
 
 
 def _edition(scan: Scan, path: str) -> str:
-    """Return the Rust edition of a file; a new crate takes the workspace's."""
+    """Return the Rust edition of a file; a new crate has the workspace's."""
     workspace = scan.job.workspace
     shared = workspace.manifest.get("workspace", {}).get("package", {}).get("edition", "2021")
     crate = workspace.crate_of(path)
     own = crate.manifest["package"].get("edition", shared) if crate is not None else shared
     return own if isinstance(own, str) else str(shared)
-
-
-def find_conflicts(findings: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
-    """Return the pairs of findings whose edits overlap; for tests."""
-    found = []
-    edits = sorted(((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits))
-    everything = list(findings)
-    for (path, _, end, i), (other, start, _, j) in itertools.pairwise(edits):
-        if path == other and start < end and i != j:
-            found.append((everything[i], everything[j]))
-    return found

@@ -1,4 +1,4 @@
-"""Take out of a scan what the checks refuse, and what depends on it.
+"""Remove from a scan what the checks refuse, and what depends on it.
 
 What a check refuses is not written: the finding becomes manual, with the reason. The tree is
 checked again without it, since other findings may need what it would have written. This ends when
@@ -7,32 +7,27 @@ nothing more is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from portkit.checks import CHECKS, DOUBTS
-from portkit.engine.partial_ports import add_error_arms, find_missing_variants, locate_partial_port
-from portkit.engine.scan import sort_key
+from portkit.checks import CHECKS, DOUBTS, PortedTree
+from portkit.engine.partial_ports import add_error_arms, find_missing_variants
+from portkit.engine.scan import Scan, sort_key
 from portkit.port.review_checks import join_messages
-from portkit.workspace.finding import Applicability, Finding, Status, no_files
-
-if TYPE_CHECKING:
-    from portkit.checks import PortedTree
-    from portkit.engine.scan import Scan
+from portkit.syntax.span import Span
+from portkit.workspace.finding import Applicability, Finding, Place, Status, no_files
 
 _VARIANT = (
     "This names the variant {variant}, which portkit does not write. No build would compile."
     " Write both by hand."
 )
 
+_UNTIL = "Until then an arm answers with an error."
+
 
 def apply_checks(scan: Scan) -> Scan:
-    """Return a scan in which everything that is to be written passes all checks.
-
-    Args:
-        scan: a scan by all rules, with what people have excluded.
-    """
+    """Return a scan in which everything that is to be written passes all checks."""
     ported = scan.ported.with_findings(scan.findings)
     refused: dict[int, Finding] = {}
     reasons: dict[int, str] = {}
@@ -41,21 +36,42 @@ def apply_checks(scan: Scan) -> Scan:
             refused[id(finding)] = finding
             reasons.setdefault(id(finding), reason)
         ported = ported.without(refused.values())
+    # An arm that rustc misses in every build answers with an error in its stead.
+    chosen = replace(scan, findings=ported.findings)
+    by_place: dict[Place, str] = {}
+    if refused:
+        rest = add_error_arms(scan, chosen, "it is for you to write", foreign=True)
+        by_place = {finding.place: reasons[number] for number, finding in refused.items()}
+        answered = tuple(_answered(f, by_place.pop(f.place, "")) for f in rest.findings)
+        ported = ported.with_findings(answered)
+        places = {finding.place for finding in refused.values()}
+        while again := _find_refused(scan, ported):
+            for finding, reason in again:  # its variant may be what is missing
+                by_place[finding.place] = reason
+                if finding.place not in places:
+                    refused[id(finding)], reasons[id(finding)] = finding, reason
+            ported = ported.without(finding for finding, _ in again)
     doubted = _apply_doubts(ported)
+    moved = {number: _move_to_match(scan, each) for number, each in refused.items()}
     for source in scan.job.workspace.sources.values():
         source.forget()  # the trees that the checks have parsed
     scan.ported.forget()
     if not refused:
         return scan if doubted is ported.findings else replace(scan, findings=doubted)
-    # An arm that rustc misses in every build answers with an error in its stead.
-    rest = add_error_arms(scan, replace(scan, findings=doubted), "it is for you to write")
-    answered = {locate_partial_port(f) for f in rest.findings}
     manual = [
-        _make_manual(finding, reasons[number])
+        _make_manual(moved[number], reasons[number])
         for number, finding in refused.items()
-        if locate_partial_port(finding) not in answered
+        if finding.place in by_place
     ]
-    return replace(scan, findings=tuple(sorted((*rest.findings, *manual), key=sort_key)))
+    return replace(scan, findings=tuple(sorted((*doubted, *manual), key=sort_key)))
+
+
+def _answered(finding: Finding, reason: str) -> Finding:
+    """Return a finding; one whose arm answers with an error says why, and is for review."""
+    if not reason:
+        return finding
+    message = f"{reason} {_UNTIL}"
+    return replace(finding, applicability=Applicability.REVIEW, message=message)
 
 
 def _find_refused(scan: Scan, ported: PortedTree) -> list[tuple[Finding, str]]:
@@ -73,25 +89,52 @@ def _find_refused(scan: Scan, ported: PortedTree) -> list[tuple[Finding, str]]:
 
 
 def _apply_doubts(ported: PortedTree) -> tuple[Finding, ...]:
-    """Return the findings of a tree; those that a person should look at are for review."""
+    """Return the findings of a tree; those that a person should look at are for review.
+
+    A finding that is for review may cast doubt on others, so the tree is read until none is added.
+    """
+    while reasons := _find_doubts(ported):
+        found = tuple(_doubted(f, reasons.get(id(f), ())) for f in ported.findings)
+        ported = ported.with_findings(found)
+    return ported.findings
+
+
+def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
+    """Return the reasons to look at findings that their messages do not give, by `id`."""
+    written = {*map(id, ported.findings)}
     reasons: dict[int, list[str]] = {}
     for doubt in DOUBTS:
         for each in doubt(ported):
             said = (each.finding.message, *reasons.get(id(each.finding), ()))
-            if not any(each.reason in known for known in said):
+            is_new = not any(each.reason in known for known in said)
+            if is_new and id(each.finding) in written:
                 reasons.setdefault(id(each.finding), []).append(each.reason)
+    return reasons
+
+
+def _doubted(finding: Finding, reasons: Sequence[str]) -> Finding:
     if not reasons:
-        return ported.findings
-    return tuple(
-        replace(
-            finding,
-            applicability=Applicability.REVIEW,
-            message=join_messages(finding.message, *reasons[id(finding)]),
-        )
-        if id(finding) in reasons
-        else finding
-        for finding in ported.findings
-    )
+        return finding
+    message = join_messages(finding.message, *reasons)
+    return replace(finding, applicability=_weaken(finding.applicability), message=message)
+
+
+def _weaken(applicability: Applicability) -> Applicability:
+    """Return the applicability of a finding that a doubt concerns; manual stays manual."""
+    is_manual = applicability is Applicability.MANUAL
+    return applicability if is_manual else Applicability.REVIEW
+
+
+def _move_to_match(scan: Scan, finding: Finding) -> Finding:
+    """Return the finding of an arm that its match needs, from the match on, as rustc reports it."""
+    if not finding.fallback_edits:
+        return finding
+    root = scan.job.workspace.sources[finding.path].tree_around([finding.span.start]).root_node
+    node = root.descendant_for_byte_range(finding.span.start, finding.span.start)
+    while node is not None and node.type != "match_expression":
+        node = node.parent
+    start = finding.span.start if node is None else min(node.start_byte, finding.span.start)
+    return replace(finding, span=Span(start, finding.span.end))
 
 
 def _make_manual(finding: Finding, reason: str) -> Finding:

@@ -1,23 +1,18 @@
-"""The rules that a scan asks, by what they look at."""
+"""The rules of a scan, by their subject."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
-from portkit.rules import FileRule, GapRule, SiteRule, TreeRule
+from portkit.context.port_job import PortJob
+from portkit.rules import FileFilter, FileRule, GapRule, Rule, SiteRule, TreeRule
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.rules import FileFilter, Rule
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding
 
 
 class RuleIndex(Value, frozen=True):
-    """Rules, by what they look at."""
+    """Rules by their subject: nodes, files, the tree."""
 
     node_rules: Mapping[str, tuple[SiteRule, ...]]
     file_rules: tuple[FileRule, ...]
@@ -26,7 +21,7 @@ class RuleIndex(Value, frozen=True):
 
     @classmethod
     def of(cls, chosen: Iterable[Rule]) -> RuleIndex:
-        """Sort rules by what they look at."""
+        """Sort rules by their subject."""
         every = tuple(chosen)
         by_node: dict[str, list[SiteRule]] = {}
         for rule in every:
@@ -46,13 +41,13 @@ class RuleIndex(Value, frozen=True):
         )
 
     def find_node_rules(self, kind: str) -> tuple[SiteRule, ...]:
-        """Return the rules that look at a kind of node."""
+        """Return the rules for a kind of node."""
         return self.node_rules.get(kind) or self.node_rules.get("*", ())
 
     def run_file_rules(
         self, when: FileFilter, job: PortJob, source: SourceFile
     ) -> Iterator[Finding]:
-        """Yield what the rules about files say of one."""
+        """Yield the findings of the file rules for one file."""
         for rule in self.file_rules:
             if rule.when is when:
                 yield from rule.check(job, source)

@@ -1,4 +1,4 @@
-"""The page of each code that a report can name: what it finds, why, and what it leaves out."""
+"""The page of each code that a report can name."""
 
 from __future__ import annotations
 
@@ -16,19 +16,12 @@ if TYPE_CHECKING:
 
 
 class RulePage(Value, frozen=True):
-    """What there is to know about one code.
-
-    Attributes:
-        code: ``PKnnn``, or ``PHnnn`` for kernel sources.
-        name: the construct in one or a few words, with ``_``.
-        title: the first sentence.
-        text: the rest, in paragraphs; empty where the title says all.
-    """
+    """What there is to know about one code."""
 
     code: str
     name: str
     title: str
-    text: str
+    text: str  # The rest, in paragraphs; empty where the title says all.
 
     @property
     def whole(self) -> str:

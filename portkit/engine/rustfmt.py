@@ -17,11 +17,9 @@ from portkit.errors import ToolError
 from portkit.workspace.programs import NOWHERE, find_program, query_program
 from portkit.workspace.regular_files import read_regular
 
-_LARGEST: Final = 1 << 20
-"""How many bytes settings may have."""
+_LARGEST: Final = 1 << 20  # How many bytes settings may have.
 _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 """What rustfmt calls its settings, in the order in which it looks for them (its README)."""
-
 _PATIENCE: Final = 20.0
 """How long one file may take, in seconds; the largest file seen takes a third of one."""
 
@@ -38,9 +36,6 @@ class Rustfmt:
 
     Args:
         root: the folder; settings are looked for there and in those above it, as rustfmt does.
-
-    Raises:
-        ToolError: rustfmt is missing, or there is no toolchain to run it with.
     """
 
     def __init__(self, root: Path) -> None:
@@ -60,11 +55,7 @@ class Rustfmt:
                     return
 
     def check(self) -> None:
-        """See that it runs at all.
-
-        Raises:
-            ToolError: it does not.
-        """
+        """Check that rustfmt runs at all."""
         done = self._run(["--version"], b"")
         if done is None or done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip() if done else Refusal.SLOW.value
@@ -75,11 +66,10 @@ class Rustfmt:
             )
 
     def formatted(self, text: bytes, edition: str) -> bytes | Refusal:
-        """Return a file's text as rustfmt lays it out, or why it does not.
+        """Return a file's text as rustfmt formats it, or why it does not.
 
         Args:
             text: the file's text. rustfmt reads it alone and follows no ``mod`` of it.
-            edition: the edition of Rust that it is written in.
         """
         arguments = ["--edition", edition]
         # What it prints has line ends of Unix, where in the file itself it would keep the others.
@@ -91,7 +81,7 @@ class Rustfmt:
         return done.stdout if done.returncode == 0 else Refusal.UNREADABLE
 
     def _run(self, arguments: list[str], text: bytes) -> subprocess.CompletedProcess[bytes] | None:
-        """Run rustfmt on a text; none where it took too long."""
+        """Run rustfmt on a text; None if it takes too long."""
         try:
             return subprocess.run(
                 [*self._command, *arguments],
@@ -120,7 +110,7 @@ def _follows_file(settings: Path) -> bool:
 
 
 def _resolve_rustup_proxy(program: str) -> str:
-    """Return what rustup's proxy starts, and any other program as it is.
+    """Return the program that rustup's proxy starts; any other program as it is.
 
     A port is hundreds of starts, and the proxy takes half as long again as rustfmt itself. Where
     rustup names nothing, the proxy stays: what it says is what a user has to mend.

@@ -1,4 +1,4 @@
-"""From a tree to its findings.
+"""Run all rules over a workspace and collect findings.
 
 Only what holds a backend mention is looked at: a walk descends from the root of a file's syntax
 tree into the nodes that hold a mention which no finding has claimed yet. What is left when the walk
@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from portkit.checks.ported_tree import PortedTree
 from portkit.context.device_macros import describe_device_macro
-from portkit.context.port_job import Gating, PortJob, TreeFacts
-from portkit.engine.file_scan import scan_file
+from portkit.context.port_job import DeviceMacro, Gating, PortJob, TreeFacts
 from portkit.engine.match_gaps import fill_gaps
-from portkit.engine.parallel import run_in_two_processes
+from portkit.engine.parallel import Team, run_in_two_processes
 from portkit.engine.rule_index import RuleIndex
+from portkit.engine.walk import Unaccounted, scan_file
 from portkit.port import whole_files as files
-from portkit.port.new_files import list_added_files
-from portkit.rules import file_rules, list_rules
+from portkit.port.new_files import AddedFiles, list_added_files
+from portkit.rules import Rule, file_rules, list_rules
 from portkit.rules.file_rules import report_failed_file
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.syntax.source_file import (
@@ -33,37 +33,25 @@ from portkit.syntax.source_file import (
 )
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import build_word_finder, find_occurrences
-from portkit.workspace.cargo_workspace import CUDA_CODE
+from portkit.workspace.cargo_workspace import CUDA_CODE, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-    from portkit.context.port_job import DeviceMacro
-    from portkit.engine.parallel import Team
-    from portkit.engine.walk import Unaccounted
     from portkit.hipify.translator import Translation
-    from portkit.port.new_files import AddedFiles
     from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.profiles.settings import Exclusion
-    from portkit.rules import Rule
     from portkit.syntax.span import Span
-    from portkit.workspace.cargo_workspace import Workspace
     from portkit.workspace.finding import Finding
 
 
 class Scan(Value, frozen=True):
-    """What a scan says about a tree.
-
-    Attributes:
-        job: the job, with all that was learnt about the tree.
-        findings: sorted by path and position.
-        unaccounted: mentions that no finding accounts for, sorted.
-        ported: the tree after the port, as far as it was read to fill the gaps of a ``match``.
-    """
+    """The findings of a scan."""
 
     job: PortJob
     findings: tuple[Finding, ...]
     unaccounted: tuple[Unaccounted, ...]
+    # The tree after the port, as far as it was read to fill the gaps of a ``match``.
     ported: PortedTree
 
 
@@ -78,23 +66,16 @@ def scan_workspace(
     kernels: bool = False,
     skips: tuple[Exclusion, ...] = (),
 ) -> Scan:
-    """Find every place in a workspace where a backend decision stands.
+    """Find every place in a workspace that decides for a backend.
 
     Args:
-        workspace: the tree.
-        vendor: the vendor to port to.
-        codebase: what is particular to the codebase.
-        gating: ``dummy`` or ``cfg``.
-        chosen: the rules to ask; all of them by default.
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, place by place.
-        skips: what ``portkit.toml`` leaves out.
     """
     asked = RuleIndex.of(list_rules() if chosen is None else chosen)
     if codebase.plain:
-        from portkit.engine.no_feature_names import (
-            keep_no_feature_names,  # few trees have such files
-        )
+        # Few trees have such files.
+        from portkit.engine.no_feature_names import keep_no_feature_names
 
         codebase, vendor = keep_no_feature_names(codebase, vendor, workspace)
     job = PortJob(workspace, vendor, codebase, Gating(gating), regenerate, kernels, skips=skips)
@@ -111,15 +92,10 @@ def scan_workspace(
 
 
 def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
-    """Return a scan in which one file is looked at as it stands in an editor.
+    """Scan one file again, with the content that an editor holds.
 
     What the tree as a whole says, such as its macros and which files are copied, is not learnt
     anew.
-
-    Args:
-        found: a scan by all rules, from which nothing was taken.
-        path: a file that was looked at.
-        data: what it holds now.
     """
     asked = RuleIndex.of(list_rules())
     job = found.job
@@ -151,12 +127,12 @@ def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
 
 
 def sort_key(finding: Finding) -> tuple[str, Span, str, str]:
-    """Return what findings are sorted by."""
+    """Return the sort key of a finding."""
     return finding.path, finding.span, finding.code, finding.symbol
 
 
 def _scan_with_team(team: Team, job: PortJob, asked: RuleIndex) -> Scan:
-    """Scan with a team; what the first process returns is whole."""
+    """Scan in one process of a team; the first process returns the whole scan."""
     job, teaching, mine, findings = _learn_tree_facts(team, job)
     # Neither a parsed tree nor what makes a file is sent between processes.
     mine = [path for path in mine if path not in job.tree_facts.copied_files]
@@ -193,7 +169,7 @@ def _scan_with_team(team: Team, job: PortJob, asked: RuleIndex) -> Scan:
 def _learn_tree_facts(
     team: Team, job: PortJob
 ) -> tuple[PortJob, list[str], list[str], list[Finding]]:
-    """Return the job with what the tree as a whole says.
+    """Return the job with the facts about the tree as a whole.
 
     With it come the files that said something, those of them that this process has read, and what
     is said of those that portkit fails on.
@@ -248,7 +224,7 @@ def _translations(job: PortJob) -> Mapping[str, Callable[[], Translation]]:
 
 
 def _is_written(copies: Set[str], added: Sequence[AddedFiles], path: str) -> bool:
-    """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
+    """Whether the port writes a file as a whole."""
     return path in copies or any(a.holds(path) for a in added)
 
 
@@ -257,12 +233,12 @@ def _finder(job: PortJob) -> Callable[[bytes], list[str]]:
 
 
 def _weight(job: PortJob, path: str) -> int:
-    """Return how long it takes to look at a file, roughly: one without a mention is not parsed."""
+    """Estimate the time to scan a file; one without a mention is not parsed."""
     return job.workspace.sources[path].size if path in job.tree_facts.mentions else 0
 
 
 def _must_read_first(job: PortJob, source: SourceFile) -> bool:
-    """Whether what a file says must be known before the others are looked at."""
+    """Whether the content of a file must be known before other files are scanned."""
     if not source.path.endswith(".rs") or job.codebase.kept(source.path):
         return False
     return bool(_macro_parameter(job).search(source.data)) or files.may_declare(source.data)

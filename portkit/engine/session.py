@@ -1,12 +1,15 @@
-"""From what a user asks for to a scan: the profiles that fit the tree, and the chosen codes."""
+"""Scan sessions: the profiles that fit a tree, the settings, and the chosen codes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.codebases.directory import Directory
 from portkit.codebases.registry import (
     find_announced,
     find_codebase_in_tree,
@@ -31,44 +34,26 @@ from portkit.port.item_patches import OVERRIDE
 from portkit.port.reexported_bindings import find_reexported_bindings
 from portkit.port.whole_crates import add_counterparts, find_whole_crates
 from portkit.profiles import accepted_findings
+from portkit.profiles.accepted_findings import Acceptance
 from portkit.profiles.entries import CodebaseFile, parse_release
-from portkit.profiles.profile import decode_codebase, load_codebase, load_vendor
-from portkit.profiles.settings import NAME, Exclusion, parse_settings, read_settings
+from portkit.profiles.profile import CodebaseProfile, decode_codebase, load_codebase, load_vendor
+from portkit.profiles.settings import NAME, Exclusion, Settings, parse_settings, read_settings
 from portkit.rules import file_rules, idle_entry
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-from portkit.workspace.cargo_workspace import load_workspace
+from portkit.workspace.cargo_workspace import Workspace, load_workspace
 from portkit.workspace.finding import Applicability
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
-    from pathlib import Path
-
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.accepted_findings import Acceptance
-    from portkit.profiles.profile import CodebaseProfile
-    from portkit.profiles.settings import Settings
-    from portkit.workspace.cargo_workspace import Workspace
 
 VENDOR: Final = "rocm"
 """The vendor that is written; there is one profile so far."""
-
 DEFAULT_GATING: Final = "dummy"
 """What stands without the feature, where nobody says."""
-
 _ANY: Final = CodebaseFile(name="", crate="", first_version="0.0.0")
 """Stands for a codebase that portkit has no profile for: it can be scanned."""
 
 
 class ScanSession(Value, frozen=True):
-    """A look at a tree, after which one file can be looked at again.
-
-    Attributes:
-        whole: what the rules have found.
-        said: what ``portkit.toml`` says.
-        seen: what ``portkit.review.toml`` says.
-        scan: what is found, by what people have decided.
-    """
+    """A scan of a tree that can be repeated for one file."""
 
     whole: Scan
     said: Settings
@@ -76,12 +61,7 @@ class ScanSession(Value, frozen=True):
     scan: Scan
 
     def again(self, path: str, data: bytes) -> ScanSession:
-        """Return the scan with one file as an editor has it; see `portkit.engine.scan.rescan_file`.
-
-        Args:
-            path: a file that was looked at.
-            data: what it holds now.
-        """
+        """Return the session with one file as an editor has it."""
         return _apply_decisions(rescan_file(self.whole, path, data), self.said, self.seen)
 
 
@@ -95,7 +75,7 @@ def scan_tree(
     skip: Sequence[str] = (),
     config: bytes | None = None,
 ) -> Scan:
-    """Scan the tree at ``directory`` under the profiles that fit it; see ``look``."""
+    """Scan the tree at ``directory``; see ``open_session``."""
     return open_session(
         directory,
         gating=gating,
@@ -118,18 +98,14 @@ def open_session(
     buffers: Mapping[str, bytes] = MappingProxyType({}),
     config: bytes | None = None,
 ) -> ScanSession:
-    """Look at the tree at ``directory`` under the profiles that fit it.
+    """Scan the tree at ``directory`` with the profiles that fit it.
 
     Args:
-        directory: the directory of the workspace's root manifest.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
-        regenerate: replace files that an earlier run has written.
-        kernels: look into the sources of kernels as well, place by place.
         profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
             one whose crate is in the workspace: portkit's own first, then those of packages.
         skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
-            places are found all the same (see ``chosen``).
-        config: what ``portkit.toml`` is to say; by default what it says.
+            places are found all the same (see ``select_codes``).
         buffers: what files hold in an editor, which count before those on disk, by their paths.
 
     Raises:
@@ -149,9 +125,8 @@ def open_session(
     codebase = replace(codebase, conditions=conditions, ci=said.ci)
     codebase = choose_kernel_form(codebase, said, workspace)
     if codebase.uses:
-        from portkit.engine.dependency_ports import (
-            add_dependency_ports,  # few trees are built on another codebase
-        )
+        # Few trees are built on another codebase.
+        from portkit.engine.dependency_ports import add_dependency_ports
 
         codebase = add_dependency_ports(codebase, VENDOR)
     vendor = load_vendor(VENDOR, codebase)
@@ -189,11 +164,7 @@ def open_session(
 
 
 def _read_own_source(workspace: Workspace, name: str) -> SourceFile | None:
-    """Return a file in which people speak to portkit; None where there is none.
-
-    Raises:
-        ConfigError: what stands under its name was not read with the other files of the tree.
-    """
+    """Return the content of a file of decisions, or None if it does not exist."""
     source = workspace.sources.get(name)
     if (
         source is None
@@ -217,14 +188,9 @@ def _apply_decisions(whole: Scan, said: Settings, seen: Mapping[str, Acceptance]
 
 
 def select_codes(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Scan:
-    """Return a scan with the findings alone whose codes are wanted.
+    """Return a scan with only the findings of the chosen codes.
 
     Every rule has run all the same: what a rule accounts for stays accounted for.
-
-    Args:
-        found: the scan.
-        select: prefixes of the codes that are wanted; none for all.
-        skip: prefixes of the codes that are not; they count more.
     """
     kept = tuple(
         f
@@ -266,7 +232,7 @@ def check_portable(found: Scan) -> None:
 
 
 def _replace_buffers(workspace: Workspace, buffers: Mapping[str, bytes]) -> Workspace:
-    """Return a workspace in which files that were looked at are as they stand in an editor."""
+    """Return a workspace with the content that an editor holds."""
     held = {p: SourceFile(p, data) for p, data in buffers.items() if p in workspace.sources}
     return replace(workspace, sources={**workspace.sources, **held}) if held else workspace
 
@@ -303,24 +269,19 @@ def _choose_codebase(
 
 
 def _find_base_codebase(workspace: Workspace) -> CodebaseProfile | None:
-    """Return the codebase that a tree is built on: it depends on the crate that tells that one."""
+    """Return the codebase whose crate the tree depends on."""
     profiles = (load_codebase(directory) for directory in _every_directory())
     return next((p for p in profiles if workspace.depends_on_crate((p.crate,), tests=False)), None)
 
 
 def _every_directory() -> Iterator[Directory]:
-    """Yield portkit's own first: to look for packages takes longer than to read a profile."""
+    """Yield the directories of all codebases, the shipped ones first."""
     yield from find_shipped().values()
     yield from find_announced().values()
 
 
 def find_named_profile(directory: Path) -> Directory | None:
-    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does.
-
-    Raises:
-        ProfileError: there is none of that name; with the line.
-        ConfigError: ``portkit.toml`` is malformed.
-    """
+    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does."""
     return _resolve_named_profile(directory, read_settings(directory))
 
 

@@ -1,34 +1,40 @@
-"""One walk over one file: down into what holds a mention that no finding has claimed."""
+"""The findings of one file, by a walk into the nodes that hold unclaimed mentions."""
 
 from __future__ import annotations
 
 import bisect
+import os
 import re
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
 from portkit.context.macro_fragments import parse_tokens
-from portkit.context.port_job import Scope, Site
+from portkit.context.port_job import PortJob, Scope, Site
+from portkit.engine.rule_index import RuleIndex
+from portkit.errors import PlanError, PortkitError
 from portkit.port.emit import make_finding
+from portkit.port.reexported_bindings import adapt_to_file
 from portkit.rules import FileFilter
+from portkit.rules.file_rules import report_failed_file, report_unread_file
 from portkit.syntax.cfg import FIELD_VALUES
 from portkit.syntax.items import describe_item
-from portkit.syntax.source_file import ATTACHED, field_text, group_attributes, node_text, span_of
+from portkit.syntax.source_file import (
+    ATTACHED,
+    SourceFile,
+    field_text,
+    group_attributes,
+    node_text,
+    span_of,
+)
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Applicability, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.rule_index import RuleIndex
-    from portkit.syntax.source_file import SourceFile
-    from portkit.syntax.span import Span
-    from portkit.workspace.finding import Finding
+from portkit.syntax.word_search import build_word_finder, find_occurrences
+from portkit.workspace.cargo_workspace import KERNELS
+from portkit.workspace.edits import apply_edits
+from portkit.workspace.finding import Applicability, Finding, Status
 
 _NOT_WHOLE = (
     "the parser does not understand the item around this place (PK901), so nothing is written: do"
@@ -44,7 +50,7 @@ _CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "fore
 
 
 class TooMuchError(Exception):
-    """A file has more of something than is looked at; the message is half a sentence."""
+    """A file exceeds a limit; the message is half a sentence."""
 
 
 class Unaccounted(Value, frozen=True, order=True):
@@ -78,7 +84,7 @@ class Walk:
         self.broken: list[Span] = []
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
-        """Walk from the root; return what was found, and what nothing has claimed."""
+        """Walk from the root; return the findings and the unaccounted mentions."""
         tree = self.source.tree_around(self.places, self.job.rocm_words)
         root = tree.root_node
         if root.has_error:
@@ -106,7 +112,7 @@ class Walk:
         return self.findings, self._left()
 
     def _understood(self, finding: Finding) -> Finding:
-        """Return a finding that writes nothing into an item that is not parsed whole."""
+        """Return a finding as manual if it edits an item with a syntax error."""
         edits = finding.edits
         within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
         return make_manual(finding, _NOT_WHOLE) if within else finding
@@ -159,7 +165,7 @@ class Walk:
         return at < len(self.places) and self.places[at] < end
 
     def _open(self, at: int) -> int:
-        """Return the index of the first place from one on that nothing has claimed."""
+        """Return the index of the first unclaimed place from an index on."""
         last = at
         while self.next[last] != last:
             last = self.next[last]
@@ -177,7 +183,7 @@ class Walk:
 
 
 def _inner_scope(site: Site) -> Scope:
-    """Return the scope of what a place holds."""
+    """Return the scope inside a site."""
     scope, node = site.scope, site.node
     vendor = scope.vendor or _vendor(site)
     gated = scope.gated or site.is_rocm_only
@@ -215,7 +221,7 @@ def _inner_scope(site: Site) -> Scope:
 
 
 def _vendor(site: Site) -> str:
-    """Return the vendor that a place is specific to, or an empty string."""
+    """Return the vendor that a site is specific to, or an empty string."""
     job, kind = site.job, site.kind
     if site.unported_feature:
         return "unported"
@@ -241,7 +247,7 @@ def _vendor(site: Site) -> str:
 
 
 def make_manual(finding: Finding, why: str) -> Finding:
-    """Return a finding that writes nothing, and says why."""
+    """Return a finding as manual, with the reason."""
     if not finding.edits:
         return finding
     return replace(
@@ -251,3 +257,96 @@ def make_manual(finding: Finding, why: str) -> Finding:
         message=f"{finding.message}; {why}",
         edits=(),
     )
+
+
+_UNSETTLED = (
+    "with what would be written the parser understands this file otherwise, so nothing is written:"
+    " do it by hand"
+)
+
+
+def scan_file(
+    job: PortJob, path: str, asked: RuleIndex, is_written: Callable[[str], bool]
+) -> tuple[list[Finding], list[Unaccounted]]:
+    """Return the findings of a file, and its unaccounted mentions.
+
+    A file that portkit fails on is one finding, and the others are looked at.
+    """
+    try:
+        return _walk_file(job, path, asked, is_written)
+    except TooMuchError as error:
+        return [report_unread_file(path, str(error), job.workspace.sources[path].size)], []
+    except PortkitError:
+        raise
+    except Exception as error:
+        if os.environ.get("PORTKIT_TRACEBACK"):
+            raise
+        return [report_failed_file(path, error, job.workspace.sources[path].size)], []
+    finally:
+        job.workspace.sources[path].forget()
+
+
+def _walk_file(
+    job: PortJob, path: str, asked: RuleIndex, is_written: Callable[[str], bool]
+) -> tuple[list[Finding], list[Unaccounted]]:
+    source = job.workspace.sources[path]
+    job = adapt_to_file(job, source)
+    found = list(asked.run_file_rules(FileFilter.ALWAYS, job, source))
+    places = sorted({*job.tree_facts.mentions.get(path, ()), *_find_seeds(job, source)})
+    # Most files have no place, and to see whether the port writes one takes longer.
+    if not (places or path in job.tree_facts.copied_files) or is_written(path):
+        return found, []
+    if len(places) > MOST_PLACES:
+        raise TooMuchError(f"it names backends {len(places):,} times, more than {MOST_PLACES:,}")
+    whole = list(asked.run_file_rules(FileFilter.MENTIONS, job, source))
+    if whole:
+        return [*found, *whole], []
+    walk = Walk(job, source, places, asked)
+    walked, left = walk.run()
+    found += walked
+    # The parser of Python reads much that is none, by its own lights.
+    doubtful = walk.broken or path.endswith((".py", ".pyi"))
+    if doubtful and any(f.edits for f in found) and _is_unsettled(walk, found):
+        found = [make_manual(f, _UNSETTLED) for f in found]
+    return found, left
+
+
+def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
+    """Whether a second scan of the written file would find more to do.
+
+    What the parser does not understand it may understand otherwise then.
+    """
+    try:
+        source = SourceFile(walk.source.path, apply_edits(walk.source, findings))
+    except PlanError:
+        return True
+    words = (*walk.job.vendor.vocabulary, *walk.job.vendor.peer_vocabulary)
+    places = sorted({*walk.job.mentions(source, words), *_find_seeds(walk.job, source)})
+    again, _ = Walk(walk.job, source, places, walk.asked).run()
+    return any(f.edits for f in again) or (not walk.broken and source.tree.root_node.has_error)
+
+
+def _find_seeds(job: PortJob, source: SourceFile) -> list[int]:
+    """Return the offsets to visit although they hold no mention."""
+    if source.path.endswith("Cargo.toml"):
+        names = "|".join(("members", "exclude", *job.vendor.dependencies))
+        heads = rf"^(?:\xef\xbb\xbf)?[ \t]*\[[ \t]*([^]\n]*?)[ \t]*\]|^[\"']?({names})[\"']?\s*="
+        found, table = [], b""
+        for line in re.finditer(heads.encode(), source.data, re.MULTILINE):
+            if line[2] is None:
+                table = line[1]
+            # `exclude` of a package names files that are not published.
+            elif line[2] not in (b"members", b"exclude") or table == b"workspace":
+                found.append(line.start())
+        return found
+    if source.path.endswith(KERNELS):
+        translated = any(each.holds(source.path) for each in job.codebase.hip_sources)
+        return [] if translated or job.codebase.kept(source.path) else [0]
+    if not source.path.endswith(".rs"):
+        return []
+    # A program is spoken of in comments and named in strings; these are looked at.
+    programs = [f'{name}"' for name in job.vendor.programs]
+    wanted = build_word_finder((*(f"{name}!" for name in job.tree_facts.macros), *programs))
+    return [
+        at for word in wanted(source.data) for at in find_occurrences(source.data, word.encode())
+    ]

@@ -41,32 +41,20 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Crate:
-    """A published crate.
+    """A published crate."""
 
-    Attributes:
-        name: the package's name.
-        folder: where the crate stands in its repository.
-        commit: the commit that it was published from, where cargo recorded one.
-        original: the manifest as its authors wrote it.
-        normalized: the manifest as published, where nothing is inherited from a workspace.
-        files: the files as they stood in the repository, by their path in the crate.
-    """
-
-    name: str
-    folder: PurePosixPath
-    commit: str | None
-    original: Mapping[str, Any]
+    name: str  # the package's name
+    folder: PurePosixPath  # where the crate stands in its repository
+    commit: str | None  # the commit that it was published from, where cargo recorded one
+    original: Mapping[str, Any]  # the manifest as its authors wrote it
+    # the manifest as published, where nothing is inherited from a workspace
     normalized: Mapping[str, Any]
+    # the files as they stood in the repository, by their path in the crate
     files: Mapping[PurePosixPath, File]
 
 
 def read_crate(archive: Path, name: str, version: str) -> Crate:
-    """Read a crate from its archive.
-
-    Raises:
-        FetchError: the archive is damaged or not this crate's, or holds something other than
-            plain files inside its own folder.
-    """
+    """Read a crate from its archive."""
     published = read_archive(archive, f"{name}-{version}")
     try:
         original = tomllib.loads(published[_ORIGINAL_MANIFEST].data.decode())
@@ -86,18 +74,7 @@ def read_crate(archive: Path, name: str, version: str) -> Crate:
 
 
 def fetch_crate(name: str, version: str, *, offline: bool = False) -> Path:
-    """Return a folder of the user's cache with one crate as it was published, read-only.
-
-    Args:
-        name: the crate.
-        version: its exact version.
-        offline: use only what cargo has downloaded before.
-
-    Raises:
-        FetchError: there is no such version, or it cannot be had.
-        ToolError: cargo is missing or too old.
-        DiskError: the cache cannot be written.
-    """
+    """Return a folder of the user's cache with one crate as it was published, read-only."""
     archive = registry.find_downloaded(name, version)
     if archive is None and not offline:
         archive = registry.download_archive(name, version)
@@ -111,11 +88,7 @@ def fetch_crate(name: str, version: str, *, offline: bool = False) -> Path:
 
 
 def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
-    """Return the files of an archive by their path below ``root``, the only folder it may have.
-
-    Raises:
-        FetchError: the archive is damaged, or holds anything but plain files below ``root``.
-    """
+    """Return the files of an archive by their path below ``root``, the only folder it may have."""
     files: dict[PurePosixPath, File] = {}
     try:
         # Read to its end before anything is taken from it: only then gzip compares its checksum.
@@ -145,11 +118,7 @@ def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
 def write_files(
     files: Mapping[PurePosixPath, File], folder: Path, *, read_only: bool = False
 ) -> None:
-    """Write files below a folder that holds none of them yet.
-
-    Raises:
-        OSError: as the operating system says.
-    """
+    """Write files below a folder that holds none of them yet."""
     for path, file in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -20,11 +20,6 @@ def run_tool(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, with no terminal, and return its status and output.
 
-    Args:
-        command: the program, by its name on PATH, and its arguments.
-        folder: where it runs.
-        environment: all of its environment variables.
-
     Raises:
         ToolError: the program is not there; a failing one is for the caller to judge.
     """

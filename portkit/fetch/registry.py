@@ -36,14 +36,6 @@ def query_versions(name: str) -> tuple[str, ...]:
 
     ``cargo info`` brings its cache of the index up to date; the versions are read from there, since
     no command of cargo's lists them.
-
-    Args:
-        name: the crate; at least four letters.
-
-    Raises:
-        FetchError: the registry cannot be reached or has no such crate, or cargo keeps its cache in
-            a form that is not known here.
-        ToolError: cargo is missing or too old.
     """
     run = _run_cargo_info(name)
     if run.returncode != 0:
@@ -60,14 +52,7 @@ def query_versions(name: str) -> tuple[str, ...]:
 
 
 def read_indexed_versions(name: str) -> tuple[str, ...]:
-    """Return what ``published`` would, as cargo last saw it; nobody is asked.
-
-    Args:
-        name: the crate; at least four letters.
-
-    Raises:
-        FetchError: cargo keeps its cache in a form that is not known here.
-    """
+    """Return what ``published`` would, as cargo last saw it; nobody is asked."""
     found: set[str] = set()
     for entry in sorted(_find_cargo_home().glob(_INDEX.format(name))):
         found |= _parse_versions(entry)
@@ -90,15 +75,7 @@ def _parse_versions(entry: Path) -> set[str]:
 def download_archive(name: str, version: str, sha256: str | None = None) -> Path | None:
     """Return the archive of one crate, or None when the registry has no such version.
 
-    Args:
-        name: the crate.
-        version: its exact version.
-        sha256: the hash that the archive must have, in hexadecimal, where it is known.
-
-    Raises:
-        FetchError: the registry cannot be reached, cargo fails for another reason, or the archive
-            is another one than it was; cargo does not look again at one that it has.
-        ToolError: cargo is missing or too old.
+    ``sha256``: the hash that the archive must have, in hexadecimal, where it is known.
     """
     run = _run_cargo_info(f"{name}@{version}")
     if run.returncode == 0:
@@ -121,11 +98,7 @@ def download_archive(name: str, version: str, sha256: str | None = None) -> Path
 
 
 def _run_cargo_info(spec: str) -> subprocess.CompletedProcess[str]:
-    """Run ``cargo info``.
-
-    Raises:
-        ToolError: cargo is missing or too old.
-    """
+    """Run ``cargo info``."""
     environment = os.environ | {
         "CARGO_HOME": str(_find_cargo_home()),
         # Offline, cargo says of a crate that it has not seen that there is none.
@@ -143,13 +116,7 @@ def _run_cargo_info(spec: str) -> subprocess.CompletedProcess[str]:
 def find_downloaded(name: str, version: str, sha256: str | None = None) -> Path | None:
     """Return the archive of a crate in cargo's cache, of whichever registry, or None.
 
-    Args:
-        name: the crate.
-        version: its exact version.
-        sha256: the archive's hash in hexadecimal, where it is known; others are passed over.
-
-    Raises:
-        FetchError: two registries hold different archives of this name and version.
+    ``sha256``: the archive's hash in hexadecimal, where it is known; others are passed over.
     """
     archives: dict[str, Path] = {}
     for path in sorted(_find_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate")):

@@ -31,9 +31,6 @@ def commit_tree(folder: Path, message: str) -> str:
 
     The hash depends on the files and the message alone: author, dates and every setting are
     fixed, and neither the user's configuration nor templates, hooks and signing have a part.
-
-    Raises:
-        ToolError: git is missing or fails.
     """
     _git(folder, "init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
     info = folder / ".git" / "info"

@@ -39,13 +39,7 @@ _RESOLVERS: Final = {"2015": "1", "2018": "1", "2021": "2", "2024": "3"}
 def build_root_manifest(crates: Sequence[Crate], extra: str) -> str:
     """Return the text of the root manifest.
 
-    Args:
-        crates: the published crates of one repository.
-        extra: TOML tables of the root that the crates do not tell; the text ends with them.
-
-    Raises:
-        FetchError: two members contradict each other, or a dependency that a member inherits is
-            not in its published manifest and so cannot be recovered.
+    ``extra``: TOML tables of the root that the crates do not tell; the text ends with them.
     """
     members = [crate for crate in crates if _is_member(crate)]
     folders = {crate.name: f"./{crate.folder}" for crate in crates}
@@ -86,11 +80,7 @@ class _AgreedTable:
         self._reporters: dict[str, Crate] = {}
 
     def add(self, key: str, value: object, crate: Crate) -> None:
-        """Note what a member reports for a key.
-
-        Raises:
-            FetchError: another member has reported another value.
-        """
+        """Note what a member reports for a key."""
         reporter = self._reporters.setdefault(key, crate)
         if self.values.setdefault(key, value) != value:
             raise FetchError(
@@ -125,12 +115,8 @@ def _build_root_entry(
 ) -> dict[str, Any]:
     """Return the root's entry for a dependency that a member asked for and was given.
 
-    Args:
-        crate: the member.
-        name: the dependency's key.
-        asked: the member's own entry.
-        given: the published entry; cargo publishes no development dependency without a version.
-        folders: the paths of the repository's crates by their names.
+    ``asked``: the member's own entry.
+    ``given``: the published entry; cargo publishes no development dependency without a version.
     """
     package = given.get("package", name) if given else name
     if given is None and package not in folders:

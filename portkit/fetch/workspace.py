@@ -7,7 +7,7 @@ import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -42,41 +42,26 @@ _NOTES: Final = "fetched"
 
 @dataclass(frozen=True, slots=True)
 class FetchedWorkspace:
-    """A workspace as it was published.
+    """A workspace as it was published."""
 
-    Attributes:
-        name: the codebase.
-        version: the version of its crates.
-        path: the root of the new workspace, a git repository.
-        commit: the hash of its only commit, the same for everyone who fetches this version.
-        crates: the crates in it, sorted.
-        absent: crates of the codebase that have no such version, sorted.
-        upstream_commits: the commits of the codebase's own repository that the crates were
-            published from, sorted; nearly always one.
-    """
-
-    name: str
-    version: str
-    path: Path
-    commit: str
-    crates: tuple[str, ...]
-    absent: tuple[str, ...]
+    name: str  # the codebase
+    version: str  # the version of its crates
+    path: Path  # the root of the new workspace, a git repository
+    commit: str  # the hash of its only commit, the same for everyone who fetches this version
+    crates: tuple[str, ...]  # the crates in it, sorted
+    absent: tuple[str, ...]  # crates of the codebase that have no such version, sorted
+    # the commits of the codebase's own repository that the crates were published from, sorted;
+    # nearly always one
     upstream_commits: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedVersion:
-    """A version of a codebase that can be fetched.
+    """A version of a codebase that can be fetched."""
 
-    Attributes:
-        version: its number.
-        fetched: whether it was fetched before, so that ``--offline`` has it.
-        latest: whether it is the last release.
-    """
-
-    version: str
-    fetched: bool
-    latest: bool
+    version: str  # its number
+    fetched: bool  # whether it was fetched before, so that ``--offline`` has it
+    latest: bool  # whether it is the last release
 
 
 class FetchFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,33 +77,22 @@ class FetchFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Codebase:
-    """A codebase whose workspace is rebuilt; see ``FetchFile``."""
-
+class _Codebase(NamedTuple):
     name: str
-    crates: tuple[str, ...]
-    main: str
-    root: str
+    file: FetchFile
 
 
 def list_published_crates(directory: Directory) -> tuple[str, ...]:
-    """Return the crates of a codebase that were ever published; none where it does not say.
-
-    Raises:
-        ProfileError: its ``fetch.toml`` is malformed.
-    """
+    """Return the crates of a codebase that were ever published; none where it does not say."""
     return directory.typed(_FILE, FetchFile).crates if directory.has(_FILE) else ()
 
 
 def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWorkspace:
     """Rebuild a published workspace from its crates, as a git repository with one commit.
 
-    Args:
-        spec: a codebase and an exact version, as ``toy@1.2.3``; ``toy@latest`` is the last release.
-        destination: where the workspace shall stand: a path that does not exist, or an empty
-            folder. The workspace appears there whole or not at all.
-        offline: take everything from cargo's cache; the version must have been fetched before.
+    ``destination``: where the workspace shall stand: a path that does not exist, or an empty
+        folder. The workspace appears there whole or not at all.
+    ``offline``: take everything from cargo's cache; the version must have been fetched before.
 
     Raises:
         FetchError: the destination is taken, the spec is wrong, or the version does not exist,
@@ -133,7 +107,7 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
         version = _find_latest(codebase, offline=offline)
     archives = _download_archives(codebase, version, offline=offline)
     crates = [read_crate(archive, name, version) for name, archive in archives.items()]
-    files = _assemble_files(crates, build_root_manifest(crates, codebase.root))
+    files = _assemble_files(crates, build_root_manifest(crates, codebase.file.root))
     hashes = {name: registry.compute_sha256(archive) for name, archive in archives.items()}
     write_cached(_NOTES, _describe_version(codebase, version), json.dumps(hashes, indent=1))
     message = f"{codebase.name} {version}, as published on the Rust registry\n"
@@ -143,17 +117,13 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
         path=destination,
         commit=_place_files(files, destination, message),
         crates=tuple(archives),
-        absent=tuple(sorted(set(codebase.crates) - set(archives))),
+        absent=tuple(sorted(set(codebase.file.crates) - set(archives))),
         upstream_commits=tuple(sorted({crate.commit for crate in crates if crate.commit})),
     )
 
 
 def list_fetchable() -> tuple[str, ...]:
-    """Return the names of the codebases whose workspaces are rebuilt, sorted.
-
-    Raises:
-        ProfileError: see ``portkit.codebases.registry.find_announced``.
-    """
+    """Return the names of the codebases whose workspaces are rebuilt, sorted."""
     return tuple(
         name for name, directory in sorted(_find_directories().items()) if directory.has(_FILE)
     )
@@ -164,21 +134,14 @@ def list_published_versions(
 ) -> tuple[PublishedVersion, ...]:
     """Return the versions of a codebase that can be fetched, the newest first.
 
-    Args:
-        name: the codebase.
-        offline: only those that were fetched before and still lie in cargo's cache.
-        ask: whether the registry is asked; otherwise what cargo last saw counts.
-
-    Raises:
-        FetchError: there is no such codebase, or the registry cannot be asked.
-        ToolError: cargo is missing or too old.
+    ``ask``: whether the registry is asked; otherwise what cargo last saw counts.
     """
     codebase = _load_codebase(name)
     before = _find_fetched(codebase)
     found = set(before)
     if not offline:
         asked = registry.query_versions if ask else registry.read_indexed_versions
-        found |= set(asked(codebase.main))
+        found |= set(asked(codebase.file.main))
     keys = ((version_precedence(version), version) for version in found)
     ordered = [v for _, v in sorted(((key, v) for key, v in keys if key), reverse=True)]
     last = next(filter(is_release, ordered), "")
@@ -186,12 +149,7 @@ def list_published_versions(
 
 
 def _find_latest(codebase: _Codebase, *, offline: bool) -> str:
-    """Return the last release.
-
-    Raises:
-        FetchError: there is none, or the registry cannot be asked.
-        ToolError: cargo is missing or too old.
-    """
+    """Return the last release."""
     found = list_published_versions(codebase.name, offline=offline)
     for each in found:
         if each.latest:
@@ -227,18 +185,13 @@ def _parse_spec(spec: str) -> tuple[_Codebase, str]:
 
 
 def _load_codebase(name: str) -> _Codebase:
-    """Return a codebase.
-
-    Raises:
-        FetchError: there is none of this name.
-    """
+    """Return a codebase."""
     if name not in list_fetchable():
         raise FetchError(
             f"`{name}` names no published codebase: name one of these:"
             f" {', '.join(list_fetchable())}"
         )
-    said = _find_directories()[name].typed(_FILE, FetchFile)
-    return _Codebase(name, said.crates, said.main, said.root)
+    return _Codebase(name, _find_directories()[name].typed(_FILE, FetchFile))
 
 
 def _find_directories() -> dict[str, Directory]:
@@ -268,7 +221,7 @@ def _download_archives(codebase: _Codebase, version: str, *, offline: bool) -> d
             f"{codebase.name} {version} was not fetched here before: run without --offline"
         )
     archives: dict[str, Path] = {}
-    for name in sorted(codebase.crates):
+    for name in sorted(codebase.file.crates):
         sha256 = noted.get(name)
         archive = registry.find_downloaded(name, version, sha256) if sha256 else None
         if archive is None and not offline:
@@ -277,10 +230,10 @@ def _download_archives(codebase: _Codebase, version: str, *, offline: bool) -> d
             archives[name] = archive
         elif sha256:
             raise FetchError(f"cargo's cache no longer has {name} {version}: run without --offline")
-    if codebase.main not in archives:
+    if codebase.file.main not in archives:
         raise FetchError(
-            f"the Rust registry has no {codebase.main} {version}: `portkit fetch {codebase.name}`"
-            " lists those that are published"
+            f"the Rust registry has no {codebase.file.main} {version}: `portkit fetch"
+            f" {codebase.name}` lists those that are published"
         )
     return archives
 

@@ -15,13 +15,12 @@ import re
 import tomllib
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from msgspec.structs import replace
 
 from portkit.codebases.directory import VENDORS
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 FOLDER = VENDORS / "rocm" / "api"
 GROUPS: Final = {
@@ -36,7 +35,6 @@ GROUPS: Final = {
 }
 """The page of HIPIFY's documentation that each group is made from."""
 
-_DEVICE_GROUPS: Final = "device"
 _API_NAME: Final = re.compile(
     r"(?:__|make_)?cu[a-zA-Z_]|CU[A-Za-z_]|nvrtc|NVRTC_|_?Cub[DL]|__?CUB_"
 )
@@ -48,32 +46,22 @@ CORRECTIONS = "corrections"
 
 
 class Mapping(Value, frozen=True):
-    """What a CUDA name becomes.
+    """What a CUDA name becomes."""
 
-    Attributes:
-        cuda: the CUDA name; of a header as in ``#include``, without brackets.
-        hip: the HIP name; empty where HIP has no counterpart.
-        kind: ``function``, ``data`` (type, constant or macro), ``header``, ``lacking`` (a
-            header without a counterpart), ``namespace``,
-            ``prelude`` (a name that the prelude headers define), ``ptx`` (an instruction or a
-            register), ``api`` (a name of the runtime's that the prelude has), or of cooperative
-            groups ``group`` (HIP has it as it is), ``lanes`` (it lacks it, or counts lanes of the
-            wavefront) and ``member`` (of a group).
-        since: the ROCm release that first has it; empty when unknown.
-        source: who says so.
-        note: what to know, one sentence; empty mostly.
-        names: names without a row of their own that come with it.
-        header: the prelude's header that has it, where ``hipx.h`` does not include it.
-    """
-
-    cuda: str
-    hip: str
+    cuda: str  # the CUDA name; of a header as in ``#include``, without brackets
+    hip: str  # the HIP name; empty where HIP has no counterpart
+    # ``function``, ``data`` (type, constant or macro), ``header``, ``lacking`` (a header without a
+    # counterpart), ``namespace``, ``prelude`` (a name that the prelude headers define), ``ptx`` (an
+    # instruction or a register), ``api`` (a name of the runtime's that the prelude has), or of
+    # cooperative groups ``group`` (HIP has it as it is), ``lanes`` (it lacks it, or counts lanes of
+    # the wavefront) and ``member`` (of a group)
     kind: str
-    since: str
-    source: str
-    note: str = ""
-    names: tuple[str, ...] = ()
-    header: str = ""
+    since: str  # the ROCm release that first has it; empty when unknown
+    source: str  # who says so
+    note: str = ""  # what to know, one sentence; empty mostly
+    names: tuple[str, ...] = ()  # names without a row of their own that come with it
+    header: str = ""  # the prelude's header that has it, where ``hipx.h`` does not include it
+    group: str = ""  # of a name of the host's APIs, such as ``runtime``; empty of others
 
 
 @cache
@@ -83,7 +71,17 @@ def load_group(name: str) -> dict[str, Mapping]:
     with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         next(rows)
-        return {cuda: Mapping(cuda, hip, kind, since, source) for kind, cuda, hip, since in rows}
+        return {
+            cuda: Mapping(
+                cuda, hip, kind, since, source, group=name if _is_api_name(name, cuda) else ""
+            )
+            for kind, cuda, hip, since in rows
+        }
+
+
+def _is_api_name(group: str, name: str) -> bool:
+    """Whether a name is one of the host's APIs: others are of the device or of no group alone."""
+    return group != "device" and _API_NAME.match(name) is not None
 
 
 @cache
@@ -107,6 +105,12 @@ def load_corrections() -> dict[str, Mapping]:
 
 
 @cache
+def list_corrections(*kinds: str) -> list[Mapping]:
+    """Return the corrections of some kinds, in their order."""
+    return [mapping for mapping in load_corrections().values() if mapping.kind in kinds]
+
+
+@cache
 def load_declared_names() -> dict[str, Mapping]:
     """Return the device functions that HIP's headers declare under a name such as CUDA's."""
     document = tomllib.loads((FOLDER / "headers.toml").read_text(encoding="utf-8"))
@@ -118,59 +122,35 @@ def load_declared_names() -> dict[str, Mapping]:
 
 
 @cache
-def _load_api_groups() -> dict[str, tuple[str, Mapping]]:
-    found: dict[str, tuple[str, Mapping]] = {}
-    for group_name in GROUPS:
-        if group_name == _DEVICE_GROUPS:
-            continue
-        for name, mapping in load_group(group_name).items():
-            if _API_NAME.match(name) and (name not in found or not found[name][1].hip):
-                found[name] = (group_name, mapping)
+def load_table() -> dict[str, Mapping]:
+    """Return all tables as one: a correction wins, then a row with a counterpart in HIP."""
+    table: dict[str, Mapping] = {}
+    for mapping in chain(*(load_group(name).values() for name in GROUPS)):
+        known = table.get(mapping.cuda)
+        if known is None or (mapping.group and not (known.hip and known.group)):
+            table[mapping.cuda] = mapping
+    for name, mapping in load_declared_names().items():
+        if name not in table or not (table[name].hip or table[name].group):
+            table[name] = mapping
     for name, mapping in load_corrections().items():
-        if name in found or mapping.kind == "api":
-            found[name] = (found[name][0] if name in found else "runtime", mapping)
-    return found
+        by_kind = "runtime" if mapping.kind == "api" else ""
+        group = table[name].group if name in table else by_kind
+        table[name] = replace(mapping, group=group or by_kind)
+    return table
 
 
-def find_api_name(name: str) -> tuple[str, Mapping] | None:
-    """Return the group of a name of the host's APIs, and its mapping; None of other names.
-
-    All groups are searched, since the prefix of a name does not tell its group.
-    """
-    return _load_api_groups().get(name)
-
-
-def find_mapping(name: str, groups: Iterable[str] = GROUPS) -> Mapping | None:
-    """Return what ``name`` becomes, None when the table does not know it.
-
-    Args:
-        name: as it stands in a source.
-        groups: those that may hold it, since each takes time to read.
-    """
-    corrected = load_corrections().get(name)
-    if corrected is not None:
-        return corrected
-    rows = (load_group(group_name).get(name) for group_name in groups)
-    mapping = next((row for row in rows if row is not None), None)
-    return (
-        mapping if mapping is not None and mapping.hip else load_declared_names().get(name, mapping)
-    )
+def find_mapping(name: str) -> Mapping | None:
+    """Return what ``name`` becomes, None when no table knows it."""
+    return load_table().get(name)
 
 
 class Lookup(Value, frozen=True):
-    """What ``portkit map`` prints.
+    """What ``portkit map`` prints."""
 
-    Attributes:
-        name: what was asked.
-        mapping: what it becomes; None when the table does not know it.
-        similar: known names like it, best first; empty when it is known.
-        part_of: the namespace or the header that an unknown name belongs to.
-    """
-
-    name: str
-    mapping: Mapping | None
-    similar: tuple[str, ...] = ()
-    part_of: Mapping | None = None
+    name: str  # what was asked
+    mapping: Mapping | None  # what it becomes; None when the table does not know it
+    similar: tuple[str, ...] = ()  # known names like it, best first; empty when it is known
+    part_of: Mapping | None = None  # the namespace or the header that an unknown name belongs to
 
     @property
     def exit_code(self) -> int:
@@ -183,9 +163,6 @@ def look_up_name(name: str) -> Lookup:
 
     Args:
         name: as it stands in a source; of a header with or without brackets or quotes.
-
-    Returns:
-        What is known.
     """
     name = name.strip().strip('<>"')
     mapping = find_mapping(name)
@@ -206,13 +183,6 @@ def _find_containing_name(name: str) -> Mapping | None:
 
 def find_similar_names(name: str, limit: int = 5) -> list[str]:
     """Return the known names that are most like ``name``, best first."""
-    known = {key.lower(): key for key in _load_all_names()}
+    known = {key.lower(): key for key in sorted(load_table())}
     close = difflib.get_close_matches(name.lower(), known, n=limit, cutoff=0.6)
     return [known[key] for key in close]
-
-
-def _load_all_names() -> list[str]:
-    names = set(load_corrections()) | set(load_declared_names())
-    for group_name in GROUPS:
-        names |= load_group(group_name).keys()
-    return sorted(names)

@@ -29,11 +29,7 @@ GENERIC_ARCHS: Final = tuple(FAMILY_ARCHS)
 
 
 def is_supported_arch(arch: str) -> bool:
-    """Return whether the port promises an architecture, by its name or in a family.
-
-    Args:
-        arch: such as ``gfx1101``, without target features.
-    """
+    """Return whether the port promises an architecture, by its name or in a family."""
     return arch in (*ARCHS, *ROCM_7_ARCHS) or any(
         arch in covered for covered in FAMILY_ARCHS.values()
     )

@@ -21,37 +21,20 @@ _METADATA = "32"
 
 
 class KernelUse(Value, frozen=True, order=True):
-    """What one kernel uses.
+    """What one kernel uses."""
 
-    Attributes:
-        name: as it is loaded by.
-        vgpr: vector registers of a lane.
-        agpr: accumulation registers of a lane (CDNA only).
-        sgpr: scalar registers of a wavefront.
-        vgpr_spills: vector registers that are kept in memory.
-        sgpr_spills: scalar registers that are kept in vector registers or memory.
-        lds: bytes of group memory with a size known at compile time.
-        scratch: bytes of private memory of a lane.
-    """
-
-    name: str
-    vgpr: int
-    agpr: int
-    sgpr: int
-    vgpr_spills: int
-    sgpr_spills: int
-    lds: int
-    scratch: int
+    name: str  # as it is loaded by
+    vgpr: int  # vector registers of a lane
+    agpr: int  # accumulation registers of a lane (CDNA only)
+    sgpr: int  # scalar registers of a wavefront
+    vgpr_spills: int  # vector registers that are kept in memory
+    sgpr_spills: int  # scalar registers that are kept in vector registers or memory
+    lds: int  # bytes of group memory with a size known at compile time
+    scratch: int  # bytes of private memory of a lane
 
 
 def read_kernels(code_object: bytes) -> tuple[KernelUse, ...]:
     """Return the kernels of a code object, by name.
-
-    Args:
-        code_object: the ELF file.
-
-    Returns:
-        Every kernel.
 
     Raises:
         HipToolError: the file is no AMD code object.

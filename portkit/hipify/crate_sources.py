@@ -34,9 +34,6 @@ def assemble_sources(own: Mapping[str, str], cuda: Mapping[str, str], place: str
         cuda: those of the CUDA crate's.
         place: the way from the crate to those, such as ``../toy-kernels/src``, which the compiler
             names in what it says.
-
-    Raises:
-        KernelPatchError: a part of the patch does not meet what it was made for.
     """
     parts = dict(parse_patch(own[PATCH_FILE]))
     bounded = read_bounds_header(own[NAMES])

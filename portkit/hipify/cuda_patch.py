@@ -35,28 +35,15 @@ _REPEATED: Final = (
 
 
 class Change(Value, frozen=True):
-    """One part of the patch.
+    """One part of the patch."""
 
-    Attributes:
-        old: the lines that stand in the source, with their ends.
-        new: those that take their place.
-        line: the line of the patch that it begins at.
-    """
-
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-    line: int
+    old: tuple[str, ...]  # the lines that stand in the source, with their ends
+    new: tuple[str, ...]  # those that take their place
+    line: int  # the line of the patch that it begins at
 
 
 def render_patch(files: Mapping[str, tuple[str, str]]) -> str:
-    """Return the patch of files; nothing of one in which nothing is changed.
-
-    Args:
-        files: the text of each, and what it is to be, by its path below the folder of the sources.
-
-    Raises:
-        KernelPatchError: no patch can tell of one of them.
-    """
+    """Return the patch of files; nothing of one in which nothing is changed."""
     alike: dict[tuple[object, ...], list[_File]] = {}
     for path, (old, new) in files.items():
         file = _File(path, tuple(_split_lines(old)), tuple(_split_lines(new)))
@@ -101,11 +88,7 @@ def parse_patch(patch: str) -> Mapping[str, Sequence[Change]]:
 
 
 def apply_changes(path: str, text: str, parts: Sequence[Change]) -> str:
-    """Return a file with its changes.
-
-    Raises:
-        KernelPatchError: what one of them replaces does not stand there, or more than once.
-    """
+    """Return a file with its changes."""
     lines = _split_lines(text)
     for part in parts:
         places = [*_find_occurrences(lines, [*part.old])]
@@ -193,11 +176,7 @@ def _find_anchors(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple
 
 
 def _render_combined(files: Sequence[_File]) -> str:
-    """Return the patch of files that are edited alike.
-
-    Raises:
-        KernelPatchError: there is none that serves them all.
-    """
+    """Return the patch of files that are edited alike."""
     first = files[0]
     said = [f"{_OLD}{first.path}\n", *(f"{_NEW}{file.path}\n" for file in files)]
     shift = 0
@@ -250,18 +229,7 @@ def _find_parts(files: Sequence[_File]) -> Iterator[tuple[int, int, list[str]]]:
 
 
 def _count_context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, int]:
-    """Return the fewest lines above and below by which a change is told from others.
-
-    Args:
-        places: the lines of each file, and those that are changed, from and to.
-
-    Returns:
-        Two numbers. So many lines stand around the change in each of the files, and nowhere else
-        in one; at least one on each side where that can be.
-
-    Raises:
-        KernelPatchError: there are none, since a file repeats itself.
-    """
+    """Return the fewest lines above and below by which a change is told from others."""
     lines, low, high = places[0]
     most_above = min(_count_equal_lines(lines, low, each, i, -1) for each, i, _ in places)
     most_below = min(_count_equal_lines(lines, high, each, j, 1) for each, _, j in places)

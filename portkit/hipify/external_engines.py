@@ -11,8 +11,6 @@ import os
 import re
 import tempfile
 import tomllib
-from collections import Counter
-from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -28,6 +26,8 @@ from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.parallel_programs import run_parallel
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import load_prelude_headers
+from portkit.hipify.rules.includes import read_header
+from portkit.hipify.rules.rule import report_site
 from portkit.hipify.translator import (
     Translation,
     apply_edits,
@@ -35,9 +35,8 @@ from portkit.hipify.translator import (
     patch_source,
     translate,
 )
-from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Applicability, Edit, Finding, Status
+from portkit.workspace.finding import Applicability, Edit
 from portkit.workspace.programs import find_program
 
 if TYPE_CHECKING:
@@ -58,31 +57,15 @@ class Engine(StrEnum):
 
 
 class ExternalEngine(Value, frozen=True):
-    """A tool of the HIPIFY project, ready to run.
+    """A tool of the HIPIFY project, ready to run."""
 
-    Attributes:
-        engine: which.
-        program: its path.
-        cuda_home: a tree with CUDA's headers; hipify-perl needs none.
-    """
-
-    engine: Engine
-    program: Path
-    cuda_home: Path | None = None
+    engine: Engine  # which
+    program: Path  # its path
+    cuda_home: Path | None = None  # a tree with CUDA's headers; hipify-perl needs none
 
 
 def find_engine(engine: Engine) -> ExternalEngine:
-    """Find a tool and what it needs.
-
-    Args:
-        engine: which; not ``PORTKIT``.
-
-    Returns:
-        The tool.
-
-    Raises:
-        HipToolError: it is not on PATH, or hipify-clang has no CUDA headers.
-    """
+    """Find a tool and what it needs."""
     program = find_program(engine.value)
     if not program:
         raise HipToolError(f"{engine} is not on PATH: {describe_installation()}")
@@ -106,19 +89,8 @@ def translate_with(
 ) -> list[Translation]:
     """Translate every CUDA source of a tree with another engine and our rules after it.
 
-    Args:
-        external: the engine.
-        files: the tree, headers of other suffixes included, since sources include them.
-        profile: what is known of the codebase; its patches come before the tool.
-        own: what ``collect_own_names`` finds in the files.
-        around: folders with headers of the files that are not among them.
-
-    Returns:
-        The translations, by path. Findings are those of our own engine over the same source, and
-        one more for each file that the tool could not do.
-
-    Raises:
-        HipToolError: the tool cannot be started.
+    ``files``: the tree, headers of other suffixes included, since sources include them.
+    ``around``: folders with headers of the files that are not among them.
     """
     tree = {path: patch_source(path, content, profile) for path, content in files.items()}
     tree |= {header: text.encode() for header, text in profile.headers}
@@ -134,26 +106,15 @@ def translate_with(
             try:
                 renamed = _run(external, folder, path, programs, around)
             except _ToolFailedError as error:
-                return replace(
-                    ours, findings=(_report_failure(external, path, str(error)), *ours.findings)
+                message = f"{external.engine} failed, our rules did the file alone: {error}"
+                failure = report_site(
+                    FAILED, path, "other engine", external.engine, message, Applicability.REVIEW
                 )
+                return replace(ours, findings=(failure, *ours.findings))
             text = apply_rules(path, _correct_text(path, renamed), profile)
             return replace(ours, content=text.encode("latin-1"))
 
         return run_parallel(one, sorted(filter(is_cuda, files)))
-
-
-def _report_failure(external: ExternalEngine, path: str, reason: str) -> Finding:
-    return Finding(
-        code=FAILED,
-        path=path,
-        span=Span(0, 0),
-        construct="other engine",
-        symbol=external.engine.value,
-        applicability=Applicability.REVIEW,
-        status=Status.NONE,
-        message=f"{external.engine} failed, our rules did the file alone: {reason}",
-    )
 
 
 class _ToolFailedError(Exception):
@@ -182,19 +143,11 @@ def _run(
 def build_clang_arguments(external: ExternalEngine, folders: Sequence[Path]) -> list[str]:
     """Return what hipify-clang needs to be told where headers lie in some folders."""
     return [
-        f"--cuda-path={external.cuda_home}",
-        "--cuda-gpu-arch=sm_89",
-        "--default-preprocessor",
+        *(f"--cuda-path={external.cuda_home}", "--cuda-gpu-arch=sm_89", "--default-preprocessor"),
         *(f"-I{folder}" for folder in folders),
-        "--",
-        "-x",
-        "cuda",
-        "-std=c++17",
+        *("--", "-x", "cuda", "-std=c++17", "-include", "cassert"),
         # What nvcc would define; without it sources take paths for old compilers.
-        "-D__CUDACC_VER_MAJOR__=12",
-        "-D__CUDACC_VER_MINOR__=6",
-        "-include",
-        "cassert",
+        *("-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=6"),
         # The device pass alone sees what the feature level shows, and it is what we port.
         "--cuda-device-only",
     ]
@@ -218,34 +171,9 @@ def _correct(source: KernelSource) -> Iterator[Edit]:
         if token.kind == "name" and (new := _load_engine_corrections()["name"].get(token.text)):
             yield Edit(token.start, token.end, new)
         elif token.kind == "include":
-            quote = max(token.text.find('"'), token.text.find("<"))
-            new = _load_engine_corrections()["header"].get(token.text[quote + 1 : -1])
+            quote, name = read_header(token.text)
+            new = _load_engine_corrections()["header"].get(name)
             if new is not None:
                 ours = new in load_prelude_headers()
                 shown = f'"{source.to_root}{new}"' if ours else f"<{new}>"
                 yield Edit(token.start + quote, token.end, shown)
-
-
-def compare_translations(ours: Translation, theirs: Translation) -> Counter[tuple[str, str]]:
-    """Return the tokens in which two translations of one source differ, and how often.
-
-    Includes are left out: the tools add some, in an order of their own.
-
-    Args:
-        ours: the translation by our engine.
-        theirs: that by another.
-
-    Returns:
-        Pairs of what stands in ours and in theirs, runs of tokens with blanks between.
-    """
-    mine, others = _count_tokens(ours), _count_tokens(theirs)
-    found: Counter[tuple[str, str]] = Counter()
-    for tag, a, b, c, d in SequenceMatcher(None, mine, others, autojunk=False).get_opcodes():
-        if tag != "equal":
-            found[" ".join(mine[a:b]), " ".join(others[c:d])] += 1
-    return found
-
-
-def _count_tokens(translation: Translation) -> list[str]:
-    source = KernelSource(translation.target, translation.content.decode("latin-1"))
-    return [token.text for token in source.tokens if token.kind != "include"]

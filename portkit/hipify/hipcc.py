@@ -34,21 +34,13 @@ _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 class CompileResult(Value, frozen=True):
-    """One source compiled for one architecture.
+    """One source compiled for one architecture."""
 
-    Attributes:
-        source: relative to the folder of the sources.
-        arch: such as ``gfx1100``.
-        output: the code object; None when the compiler failed.
-        error: the first error that the compiler printed; empty when it succeeded.
-        seconds: how long it took; 0 when the object was cached.
-    """
-
-    source: str
-    arch: str
-    output: Path | None
-    error: str
-    seconds: float
+    source: str  # relative to the folder of the sources
+    arch: str  # such as ``gfx1100``
+    output: Path | None  # the code object; None when the compiler failed
+    error: str  # the first error that the compiler printed; empty when it succeeded
+    seconds: float  # how long it took; 0 when the object was cached
 
 
 _TOOLCHAIN = Path(__file__).parents[2] / "ci" / "toolchain"
@@ -70,11 +62,7 @@ def find_hipcc() -> Path:
 
 
 def describe_installation(script: Path = _TOOLCHAIN) -> str:
-    """Return how to come by AMD's programs, as a part of a sentence.
-
-    Args:
-        script: what installs them, which is there in a checkout of portkit alone.
-    """
+    """Return how to come by AMD's programs, as a part of a sentence."""
     if script.is_file():
         here = script.is_relative_to(Path.cwd())
         shown = script.relative_to(Path.cwd()) if here else script
@@ -86,11 +74,7 @@ def describe_installation(script: Path = _TOOLCHAIN) -> str:
 
 
 def read_compiler_version(hipcc: Path) -> str:
-    """Return what ``hipcc --version`` prints.
-
-    Raises:
-        HipToolError: it cannot be run.
-    """
+    """Return what ``hipcc --version`` prints."""
     try:
         run = subprocess.run(
             [hipcc, "--version"], capture_output=True, text=True, check=True, timeout=60
@@ -114,31 +98,16 @@ def compile_matrix(
     jobs: int | None = None,
     hipcc: Path | None = None,
 ) -> list[CompileResult]:
-    """Compile sources for architectures.
-
-    Args:
-        folder: where the sources and their headers lie.
-        sources: paths relative to it.
-        archs: architectures.
-        jobs: how many compilers at once; the number of processors by default.
-        hipcc: the compiler; found by default.
-
-    Returns:
-        One result for each pair, by source and architecture as given.
-
-    Raises:
-        HipToolError: there is no compiler.
-    """
+    """Compile sources for architectures."""
     compiler = hipcc or find_hipcc()
     version = read_compiler_version(compiler)
-    seen = {source: _compute_digest(collect_visible_files(folder, source)) for source in sources}
     cache = find_cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
 
     def one(pair: tuple[str, str], programs: Programs) -> CompileResult:
         source, arch = pair
         arguments = _build_arguments(source, arch)
-        output = cache / _name_object(version, arguments, seen[source])
+        output = _find_object(version, folder, source, arch)
         if output.exists():
             return CompileResult(source, arch, output, "", 0.0)
         started = time.monotonic()
@@ -157,45 +126,24 @@ def compile_matrix(
 
 
 def is_compiled(folder: Path, sources: Sequence[str], arch: str) -> bool:
-    """Return whether the object of every source for an architecture is in the cache.
-
-    Args:
-        folder: where the sources and their headers lie.
-        sources: paths relative to it.
-        arch: such as ``gfx1100``.
-
-    Raises:
-        HipToolError: there is no compiler, or it does not run.
-    """
+    """Return whether the object of every source for an architecture is in the cache."""
     version = read_compiler_version(find_hipcc())
-    return all(
-        (
-            find_cache_folder()
-            / _name_object(
-                version,
-                _build_arguments(source, arch),
-                _compute_digest(collect_visible_files(folder, source)),
-            )
-        ).exists()
-        for source in sources
-    )
+    return all(_find_object(version, folder, source, arch).exists() for source in sources)
 
 
 def _build_arguments(source: str, arch: str) -> list[str]:
     return ["-c", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", source]
 
 
-def _name_object(version: str, arguments: Sequence[str], seen: str) -> str:
-    return f"{_compute_digest([version, *arguments, seen])}.o"
+def _find_object(version: str, folder: Path, source: str, arch: str) -> Path:
+    """Return the place of an object in the cache."""
+    seen = _compute_digest(collect_visible_files(folder, source))
+    key = _compute_digest([version, *_build_arguments(source, arch), seen])
+    return find_cache_folder() / f"{key}.o"
 
 
 def collect_visible_files(folder: Path, source: str) -> list[str | bytes]:
-    """Return the names and texts of a source and of every header in the folder that it can see.
-
-    Args:
-        folder: where the sources and their headers lie.
-        source: the path of a source relative to it.
-    """
+    """Return the names and texts of a source and of every header in the folder that it can see."""
     seen: dict[Path, bytes] = {}
     pending = [folder / source]
     while pending:

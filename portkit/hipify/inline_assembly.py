@@ -20,21 +20,13 @@ _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class Operand(Value, frozen=True):
-    """One operand.
+    """One operand."""
 
-    Attributes:
-        constraint: as written, without quotes: ``=r``.
-        text: the expression, as it stands.
-        start: the offset of its first character in the source.
-        names: the identifiers in it.
-        calls: whether to evaluate it twice may differ from once: it calls, or changes something.
-    """
-
-    constraint: str
-    text: str
-    start: int
-    names: frozenset[str]
-    calls: bool
+    constraint: str  # as written, without quotes: ``=r``
+    text: str  # the expression, as it stands
+    start: int  # the offset of its first character in the source
+    names: frozenset[str]  # the identifiers in it
+    calls: bool  # whether to evaluate it twice may differ from once: it calls, or changes something
 
     @property
     def is_output(self) -> bool:
@@ -43,18 +35,12 @@ class Operand(Value, frozen=True):
 
 
 class Assembly(Value, frozen=True):
-    """One statement.
+    """One statement."""
 
-    Attributes:
-        first: index of its first token.
-        last: index of the bracket that closes it.
-        template: its text, without escapes and comments; None where it is no plain string.
-        operands: outputs, then inputs; None where one is not written plainly.
-    """
-
-    first: int
-    last: int
-    template: str | None
+    first: int  # index of its first token
+    last: int  # index of the bracket that closes it
+    template: str | None  # its text, without escapes and comments; None where it is no plain string
+    # outputs, then inputs; None where one is not written plainly
     operands: tuple[Operand, ...] | None
 
     @property

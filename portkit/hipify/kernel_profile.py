@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
 
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.kernel_source import KernelSource
@@ -115,27 +116,21 @@ class KernelsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class KernelProfile(Value, frozen=True):
-    """What is particular to one codebase's CUDA sources.
+    """What is particular to one codebase's CUDA sources."""
 
-    Attributes:
-        name: the codebase; empty for sources of which nothing is known.
-        undefined: macros that are undefined on AMD once the patches are in.
-        defined: macros that the build for AMD defines.
-        patches: changes, in order of their code.
-        headers: headers that the profile adds: path in the translated tree to text.
-        modules: modules of kernels that the profile adds to the crate: name to HIP source.
-        purposes: what the patches of each code are for.
-        expected: how often each rule and patch finds something, by version of the codebase.
-    """
-
-    name: str = ""
+    name: str = ""  # the codebase; empty for sources of which nothing is known
+    # macros that are undefined on AMD once the patches are in
     undefined: frozenset[str] = frozenset()
-    patches: tuple[Patch, ...] = ()
+    patches: tuple[Patch, ...] = ()  # changes, in order of their code
+    # headers that the profile adds: path in the translated tree to text
     headers: tuple[tuple[str, str], ...] = ()
+    # modules of kernels that the profile adds to the crate: name to HIP source
     modules: tuple[tuple[str, str], ...] = ()
+    # what the patches of each code are for
     purposes: Mapping[str, str] = field(default_factory=dict)
+    # how often each rule and patch finds something, by version of the codebase
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    defined: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()  # macros that the build for AMD defines
 
 
 NO_PROFILE = KernelProfile()
@@ -145,10 +140,6 @@ NO_PROFILE = KernelProfile()
 @cache
 def load_profile(directory: Directory, name: str) -> KernelProfile:
     """Return what is known of a codebase's CUDA sources; ``NO_PROFILE`` where nothing is.
-
-    Args:
-        directory: the codebase's.
-        name: of the codebase.
 
     Raises:
         KernelProfileError: it is malformed.
@@ -198,24 +189,13 @@ def _load_module(directory: Directory, module: str, file: str) -> str:
 
 def _expand_patches(row: PatchRow) -> list[Patch]:
     """Return the patches of one row: one for each word of ``each``, which stands for ``%``."""
-    patches = []
-    for word in row.each or (None,):
-        # The place has its own indentation and line end.
-        texts = (row.match, row.replace.strip(), row.reason)
-        match, replace, reason = (t if word is None else t.replace("%", word) for t in texts)
-        patches.append(
-            Patch(
-                code=row.code,
-                files=row.files,
-                match=match,
-                replace=replace,
-                reason=reason,
-                hits=(row.hits,) if isinstance(row.hits, int) else row.hits,
-                upstream_bug=row.upstream_bug,
-                with_comments=row.with_comments,
-                beside=row.beside,
-                page=row.page,
-                repair=row.repair.strip(),
-            )
-        )
-    return patches
+    fields = asdict(row)
+    del fields["each"]
+    fields["hits"] = (row.hits,) if isinstance(row.hits, int) else row.hits
+    # The place has its own indentation and line end.
+    fields |= {"replace": row.replace.strip(), "repair": row.repair.strip()}
+    worded = ("match", "replace", "reason")
+    return [
+        Patch(**fields | {name: fields[name].replace("%", word) for name in worded})
+        for word in row.each
+    ] or [Patch(**fields)]

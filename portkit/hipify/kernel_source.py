@@ -12,34 +12,30 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from portkit.hipify.preprocessor_conditions import find_branches
 from portkit.syntax.cxx_tokens import CLOSING, OPENING, Token, match_brackets, tokenize_cxx
 from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from portkit.hipify.preprocessor_conditions import Branch
+
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _COMMENTS: Final = ("comment", "unterminated")
 
 
 class KernelSource(Value, frozen=True, dict=True):
-    """One file of CUDA C++, with its tokens.
+    """One file of CUDA C++, with its tokens."""
 
-    Attributes:
-        path: relative to the folder that is translated, with ``/``.
-        text: the whole text, one character a byte.
-        undefined: macros that are known to be undefined on AMD, though other files define them.
-        own: names that look like CUDA's and that files of the same tree define, and the names of
-            its files.
-        defined: macros that the build for AMD defines.
-        renamed: includes in quotes whose header has another name than its suffix says.
-    """
-
-    path: str
-    text: str
+    path: str  # relative to the folder that is translated, with ``/``
+    text: str  # the whole text, one character a byte
+    # macros that are known to be undefined on AMD, though other files define them
     undefined: frozenset[str] = frozenset()
+    # names that look like CUDA's and that files of the same tree define, and the names of its files
     own: frozenset[str] = frozenset()
-    defined: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()  # macros that the build for AMD defines
+    # includes in quotes whose header has another name than its suffix says
     renamed: Mapping[str, str] = NO_NAMES
 
     @cached_property
@@ -81,6 +77,15 @@ class KernelSource(Value, frozen=True, dict=True):
                 index[text].append(position)
         return dict(index)
 
+    def uses(self, name: str) -> list[int]:
+        """Return the indices of the tokens with a name, in order."""
+        return self.names.get(name, [])
+
+    @cached_property
+    def branches(self) -> list[Branch]:
+        """The branches of the preprocessor's conditions, inner ones first."""
+        return list(find_branches(self))
+
     @cached_property
     def includes(self) -> list[int]:
         """The indices of the tokens that include a file."""
@@ -115,9 +120,17 @@ class KernelSource(Value, frozen=True, dict=True):
         """Whether the token at ``index`` exists and reads ``text``."""
         return 0 <= index < len(self.tokens) and self.tokens[index].text == text
 
+    def reads(self, first: int, *texts: str) -> bool:
+        """Whether the tokens from ``first`` on read ``texts``."""
+        return all(self.is_token(index, text) for index, text in enumerate(texts, first))
+
     def closing(self, index: int) -> int | None:
         """Return the index of the bracket that closes the one at ``index``, None without one."""
         return self._partners.get(index)
+
+    def call(self, index: int) -> list[range] | None:
+        """Return the arguments of the function that is called at ``index``; None without a call."""
+        return self.arguments(index + 1) if self.is_token(index + 1, "(") else None
 
     def arguments(self, index: int) -> list[range] | None:
         """Return the token ranges of a call's arguments; ``index`` is its opening bracket.

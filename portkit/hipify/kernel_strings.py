@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules.header_include import find_hip_header
+from portkit.hipify.rules.includes import find_hip_header
 from portkit.syntax.name_table import NO_CODE
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ def add_hip_headers(text: str, own: Container[str]) -> str:
     A string that is the name of a header, or a path to one, has the name of HIP's, and so has a
     comment that names one. The headers of the tree lie beside their CUDA sources, where the folder
     is one that is searched; those of the prelude are found only where they lie in one.
-
-    Args:
-        text: the source.
-        own: the names of the tree's own headers.
     """
 
     def included(match: re.Match[str]) -> str:
@@ -54,12 +50,7 @@ def add_hip_headers(text: str, own: Container[str]) -> str:
 
 
 def find_unknown_headers(text: str, own: Container[str]) -> Iterator[str]:
-    """Yield each header that a string of Rust source names and HIP has no header for.
-
-    Args:
-        text: the source.
-        own: the names of the tree's own headers.
-    """
+    """Yield each header that a string of Rust source names and HIP has no header for."""
     for literal in NO_CODE.finditer(text):
         match = _NAMED.fullmatch(literal.group())
         if match is not None and match[2] not in own and not _find_hip_header(match[2], own):

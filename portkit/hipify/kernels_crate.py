@@ -23,12 +23,12 @@ from portkit.hipify.kernel_profile import FILE as PROFILE
 from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
 from portkit.hipify.paths import BUILD_SCRIPT, derive_hip_path
 from portkit.hipify.prelude import load_build_support, load_device_files, load_support_page
+from portkit.hipify.rules.rule import report_site
 from portkit.hipify.shared_sources import SharedSources
 from portkit.hipify.translated_sources import TranslatedSources, find_needed_headers
-from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.templates import Templates, list_template_files
-from portkit.workspace.finding import Applicability, Finding, Status
+from portkit.workspace.finding import Applicability, Finding
 from portkit.workspace.manifest import parse_manifest
 
 if TYPE_CHECKING:
@@ -63,15 +63,10 @@ _CUDA_SOURCE = re.compile(r"\b(\w+)\.cu\b")
 
 
 class KernelModule(Value, frozen=True):
-    """A module of kernels that is loaded by name.
+    """A module of kernels that is loaded by name."""
 
-    Attributes:
-        name: the stem of its source, such as ``affine``.
-        constant: the constant in the crate's root, such as ``AFFINE``.
-    """
-
-    name: str
-    constant: str
+    name: str  # the stem of its source, such as ``affine``
+    constant: str  # the constant in the crate's root, such as ``AFFINE``
 
     @classmethod
     def named(cls, name: str) -> KernelModule:
@@ -80,30 +75,19 @@ class KernelModule(Value, frozen=True):
 
 
 class KernelsLayout(Value, frozen=True):
-    """What a CUDA kernels crate consists of.
+    """What a CUDA kernels crate consists of."""
 
-    Attributes:
-        modules: the modules loaded by name, in the order of ``lib.rs``.
-        launchers: sources of the static library, without ``src/`` and suffix, in order.
-        declarations: the body of the ``extern "C"`` block of ``ffi.rs``; empty without one.
-        plain: whether a module is a constant with its PTX, as ``bindgen_cuda`` writes them
-            (``Bindings::write``), and not a ``Module`` with an ``Id``.
-    """
-
-    modules: tuple[KernelModule, ...]
+    modules: tuple[KernelModule, ...]  # the modules loaded by name, in the order of ``lib.rs``
+    # sources of the static library, without ``src/`` and suffix, in order
     launchers: tuple[str, ...]
-    declarations: str
+    declarations: str  # the body of the ``extern "C"`` block of ``ffi.rs``; empty without one
+    # whether a module is a constant with its PTX, as ``bindgen_cuda`` writes them
+    # (``Bindings::write``), and not a ``Module`` with an ``Id``
     plain: bool = False
 
 
 def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
     """Read the layout of a CUDA kernels crate.
-
-    Args:
-        source: the crate's files, path inside the crate to content.
-
-    Returns:
-        The layout.
 
     Raises:
         KernelsCrateError: no ``src/lib.rs``, no modules in it, or an ``ffi.rs`` without a block.
@@ -127,60 +111,40 @@ class KernelsCrate(Value, frozen=True, dict=True):
     """The ROCm kernels crate for a CUDA kernels crate, not yet written.
 
     Which files it has is known without translating a kernel.
-
-    Attributes:
-        source: the CUDA kernels crate's files, path inside the crate to content.
-        version: the version that the workspace gives its crates.
-        name: the name of the emitted crate.
-        facade: the name of the crate of HIP bindings.
-        variables: how the names of the environment variables begin that the build script reads,
-            such as ``TOY_ROCM``.
-        dependency: what the manifest says of that crate, without braces; by default it lies beside.
-        package: the crate's own name, where it is another.
-        edition: the workspace's Rust edition.
-        repository: the workspace's repository; left out of the manifest when empty.
-        profile: what is known of the CUDA sources.
-        known: translations that were made elsewhere, by the path of the CUDA source in its crate.
-        own: the codebase's directory, whose templates are looked for first.
-        support: what the manifest says of the crate that compiles kernels, without braces; empty
-            for a copy of its modules. It takes ``shared``.
-        shared: the way from the crate to the CUDA crate, where the CUDA sources are compiled as
-            they stand (see ``Shared``); empty for translations of them.
     """
 
-    source: Mapping[str, bytes]
-    version: str
-    name: str
-    facade: str
+    source: Mapping[str, bytes]  # the CUDA kernels crate's files, path inside the crate to content
+    version: str  # the version that the workspace gives its crates
+    name: str  # the name of the emitted crate
+    facade: str  # the name of the crate of HIP bindings
+    # how the names of the environment variables begin that the build script reads, such as
+    # ``TOY_ROCM``
     variables: str
-    edition: str = "2021"
-    repository: str = ""
+    edition: str = "2021"  # the workspace's Rust edition
+    repository: str = ""  # the workspace's repository; left out of the manifest when empty
+    # what the manifest says of that crate, without braces; by default it lies beside
     dependency: str = ""
-    package: str = ""
-    profile: KernelProfile = NO_PROFILE
+    package: str = ""  # the crate's own name, where it is another
+    profile: KernelProfile = NO_PROFILE  # what is known of the CUDA sources
+    # translations that were made elsewhere, by the path of the CUDA source in its crate
     known: Mapping[str, Translation] = field(default_factory=dict)
-    own: Directory | None = None
+    own: Directory | None = None  # the codebase's directory, whose templates are looked for first
+    # what the manifest says of the crate that compiles kernels, without braces; empty for a copy of
+    # its modules. It takes ``shared``
     support: str = ""
+    # the way from the crate to the CUDA crate, where the CUDA sources are compiled as they stand
+    # (see ``Shared``); empty for translations of them
     shared: str = ""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The crate's files, sorted.
-
-        Raises:
-            KernelsCrateError: the CUDA crate is not laid out as expected.
-        """
+        """The crate's files, sorted."""
         there = {_SOURCES + path for path in load_device_files()} if self.support else set()
         made = {*self._added, *(_SOURCES + path for path in self._kernels.paths)}
         return tuple(sorted({*self._frame, *(made - there)}))
 
     def text(self, path: str) -> str:
-        """Return the text of one of the files.
-
-        Raises:
-            KernelInputError: a CUDA source is not UTF-8.
-            KernelPatchError: two edits overlap.
-        """
+        """Return the text of one of the files."""
         if path in self._frame:
             return self._frame[path]
         if path in self._added:
@@ -194,11 +158,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What the translation says, with paths inside the CUDA crate.
-
-        Raises:
-            KernelPatchError: two edits overlap, or a rule finds nothing where it must.
-        """
+        """What the translation says, with paths inside the CUDA crate."""
         found = [replace(f, path=_SOURCES + f.path) for f in self._kernels.findings]
         expected = self.profile.expected.get(self.version)
         return (*found, *_check_expected(found, expected, self.version))
@@ -209,11 +169,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
         return tuple(_SOURCES + path for path in self._kernels.targets)
 
     def translation(self, path: str) -> Translation:
-        """Return the translation of one CUDA source, given by its path inside the CUDA crate.
-
-        Raises:
-            KernelPatchError: two edits overlap.
-        """
+        """Return the translation of one CUDA source, given by its path inside the CUDA crate."""
         return self._kernels.translation(path.removeprefix(_SOURCES))
 
     def target(self, path: str) -> str:
@@ -226,7 +182,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
         sources, known = _find_source_files(self.source), _find_source_files(self.known)
         if self.shared:
             name = str(_read_package(self.source).get("name", "the CUDA crate"))
-            return SharedSources(sources, name, self.profile, known)
+            return SharedSources(sources, self.profile, known, name)
         return TranslatedSources(sources, self.profile, known, headers_too=True)
 
     @property
@@ -248,11 +204,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
         return {_SOURCES + path: text for path, text in {**needed, **sources}.items()}
 
     def _modules(self, layout: KernelsLayout) -> tuple[KernelModule, ...]:
-        """Return every module: the CUDA crate's, then the profile's.
-
-        Raises:
-            KernelsCrateError: the CUDA crate has one of the profile's names.
-        """
+        """Return every module: the CUDA crate's, then the profile's."""
         taken = {module.name for module in layout.modules}
         for name, _ in self.profile.modules:
             if name in taken:
@@ -266,48 +218,50 @@ class KernelsCrate(Value, frozen=True, dict=True):
     def _frame(self) -> dict[str, str]:
         layout = read_layout(self.source)
         package = _read_package(self.source)
-        files = _render(
-            self.own,
-            {
-                "variables": self.variables,
-                "description": _render_package(package, "description"),
-                "about": _render_package(package, "keywords", "categories", "license"),
-                "kernels": {
-                    "name": self.name,
-                    "module": self.name.replace("-", "_"),
-                    "source": str(package.get("name", "the CUDA crate")),
-                },
-                "workspace": {
-                    "version": self.version,
-                    "edition": self.edition,
-                    "repository": self.repository,
-                },
-                "modules": tuple(
-                    {"name": module.name, "constant": module.constant}
-                    for module in self._modules(layout)
-                ),
-                "plain": layout.plain,
-                "facade": {
-                    "name": self.facade,
-                    "module": self.facade.replace("-", "_"),
-                    "package": self.package or self.facade,
-                    "dependency": self.dependency
-                    or f'path = "../{self.facade}", version = "{self.version}"',
-                },
-                "static_families": layout.launchers,
-                "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
-                "ffi": layout.declarations,
-                "building": _describe_build(self.variables),
-                "shared": self.shared,
-                "support": self.support
-                and {
-                    "name": BUILD_SCRIPT,
-                    "module": _read_module(BUILD_SCRIPT),
-                    "said": self.support,
-                },
-                "includes": tuple(self._includes),
+        values: dict[str, PlainValue] = {
+            "variables": self.variables,
+            "description": _render_package(package, "description"),
+            "about": _render_package(package, "keywords", "categories", "license"),
+            "kernels": {
+                "name": self.name,
+                "module": self.name.replace("-", "_"),
+                "source": str(package.get("name", "the CUDA crate")),
             },
-        )
+            "workspace": {
+                "version": self.version,
+                "edition": self.edition,
+                "repository": self.repository,
+            },
+            "modules": tuple(
+                {"name": module.name, "constant": module.constant}
+                for module in self._modules(layout)
+            ),
+            "plain": layout.plain,
+            "facade": {
+                "name": self.facade,
+                "module": self.facade.replace("-", "_"),
+                "package": self.package or self.facade,
+                "dependency": self.dependency
+                or f'path = "../{self.facade}", version = "{self.version}"',
+            },
+            "static_families": layout.launchers,
+            "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
+            "ffi": layout.declarations,
+            "building": _describe_build(self.variables),
+            "shared": self.shared,
+            "support": self.support
+            and {
+                "name": BUILD_SCRIPT,
+                "module": BUILD_SCRIPT.replace("-", "_"),
+                "said": self.support,
+            },
+            "includes": tuple(self._includes),
+        }
+        templates = Templates(self.own, trim=True)
+        files = {
+            name.removesuffix(".j2"): templates.render(f"{FOLDER}/{name}", values)
+            for name in list_template_files(FOLDER)
+        }
         if not layout.declarations:
             del files[f"{_SOURCES}ffi.rs"]
         if self.support:
@@ -327,11 +281,7 @@ def _find_source_files(files: Mapping[str, FileContent]) -> dict[str, FileConten
 def _check_expected(
     findings: Sequence[Finding], expected: Mapping[str, int] | None, version: str
 ) -> list[Finding]:
-    """Return a finding for each rule that finds another number of places than is known.
-
-    Raises:
-        KernelPatchError: a rule finds nothing where it must.
-    """
+    """Return a finding for each rule that finds another number of places than is known."""
     if expected is None:
         return []
     found = Counter(finding.code for finding in findings)
@@ -342,27 +292,9 @@ def _check_expected(
         message = f"{code} finds {found[code]} places in {version}, not {expected.get(code, 0)}"
         if not found[code]:
             raise KernelPatchError(f"the kernels crate: {message}: compare the sources")
-        unexpected.append(
-            Finding(
-                code=code,
-                path=_SOURCES.rstrip("/"),
-                span=Span(0, 0),
-                construct="number of hits",
-                symbol=code,
-                applicability=Applicability.REVIEW,
-                status=Status.NONE,
-                message=message,
-            )
-        )
+        place, construct = _SOURCES.rstrip("/"), "number of hits"
+        unexpected.append(report_site(code, place, construct, code, message, Applicability.REVIEW))
     return unexpected
-
-
-def _render(own: Directory | None, values: Mapping[str, PlainValue]) -> dict[str, str]:
-    templates = Templates(own, trim=True)
-    return {
-        name.removesuffix(".j2"): templates.render(f"{FOLDER}/{name}", values)
-        for name in list_template_files(FOLDER)
-    }
 
 
 def _choose_file(own: Directory | None, name: str) -> str:
@@ -375,10 +307,6 @@ def _describe_build(variables: str) -> str:
     """Return what the page of the crate that compiles kernels says of building, for its copy."""
     said = load_support_page().partition("## Building\n\n")[2].partition("\n\n")[2]
     return said.replace(_TOY, variables).replace("## The tools\n\n", "")
-
-
-def _read_module(name: str) -> str:
-    return name.replace("-", "_")
 
 
 def _read_declarations(ffi: str | None) -> str:

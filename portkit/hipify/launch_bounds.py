@@ -49,12 +49,7 @@ def remove_bounds(text: str, old: str, names: Collection[str]) -> str:
 
 
 def render_bounds(bounds: Mapping[str, str], others: Collection[str]) -> list[str]:
-    """Return the lines that say launch bounds.
-
-    Args:
-        bounds: the threads of each kernel, by its name.
-        others: the names of kernels that have none.
-    """
+    """Return the lines that say launch bounds."""
 
     def family(name: str) -> tuple[str, int, str]:
         words = name.split("_")

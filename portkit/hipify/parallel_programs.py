@@ -35,19 +35,7 @@ class Programs:
     def run(
         self, command: Sequence[str | Path], folder: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end.
-
-        Args:
-            command: the program and its arguments.
-            folder: where it runs; here by default.
-
-        Returns:
-            Its exit code and output.
-
-        Raises:
-            OSError: it cannot be started.
-            StoppedError: the run has ended.
-        """
+        """Run a program to its end."""
         with self._started(command, folder) as process:
             out, error = process.communicate()
         return subprocess.CompletedProcess(command, process.returncode, out, error)
@@ -88,14 +76,7 @@ def run_parallel(
 ) -> list[Result]:
     """Do the same work with every item, in threads of their own.
 
-    Args:
-        work: gets an item, and runs programs with the other argument.
-        items: what to work on.
-        jobs: how many at once; a few more than there are processors by default.
-
-    Returns:
-        What the work returned, in the order of the items. What it raises for one item, or an
-        interruption, ends the others and their programs.
+    ``work``: gets an item, and runs programs with the other argument.
     """
     programs = Programs()
     with ThreadPoolExecutor(jobs) as pool:

@@ -25,34 +25,22 @@ if TYPE_CHECKING:
 
 
 class Patch(Value, frozen=True, dict=True):
-    """One change to a codebase's sources.
+    """One change to a codebase's sources."""
 
-    Attributes:
-        code: stable, ``PH3nn``; patches of one purpose share it.
-        files: globs over paths of the codebase.
-        match: the pattern.
-        replace: the replacement.
-        reason: why, one sentence.
-        hits: how often the pattern stands in each matching file, in one version or another.
-        upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
-            its authors.
-        with_comments: whether the comments right before the place go with it.
-        page: the page about that defect, without its ending.
-        repair: what stands in the CUDA source once it is repaired (`portkit.repairs`); empty where
-            that is what the port has.
-        beside: a name that a file holds where it has what the patch changes; empty for all.
-    """
-
-    code: str
-    files: tuple[str, ...]
-    match: str
-    replace: str
-    reason: str
+    code: str  # stable, ``PH3nn``; patches of one purpose share it
+    files: tuple[str, ...]  # globs over paths of the codebase
+    match: str  # the pattern
+    replace: str  # the replacement
+    reason: str  # why, one sentence
+    # how often the pattern stands in each matching file, in one version or another
     hits: tuple[int, ...]
+    # whether it mends a defect of the CUDA source, which is then a finding for its authors
     upstream_bug: bool = False
-    with_comments: bool = False
-    beside: str = ""
-    page: str = ""
+    with_comments: bool = False  # whether the comments right before the place go with it
+    beside: str = ""  # a name that a file holds where it has what the patch changes; empty for all
+    page: str = ""  # the page about that defect, without its ending
+    # what stands in the CUDA source once it is repaired (`portkit.repairs`); empty where that is
+    # what the port has
     repair: str = ""
 
     @property

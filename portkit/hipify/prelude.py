@@ -26,11 +26,7 @@ def load_device_files() -> dict[str, str]:
 
 @cache
 def load_build_support(*, shared: bool) -> dict[str, str]:
-    """Return the modules of a build script that compiles kernels, by their path beside it.
-
-    Args:
-        shared: whether it compiles the sources of another crate as they stand.
-    """
+    """Return the modules of a build script that compiles kernels, by their path beside it."""
     folder = shipped(f"{PRELUDE_FOLDER}/src")
     paths = sorted((folder / "kernels").iterdir())
     paths += [folder / "sources.rs"] * shared

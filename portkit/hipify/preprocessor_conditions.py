@@ -25,18 +25,9 @@ where it is used in this sense."""
 
 VERSIONS = frozenset(
     {
-        "__CUDACC_VER_MAJOR__",
-        "__CUDACC_VER_MINOR__",
-        "__CUDACC_VER_BUILD__",
-        "CUDA_VERSION",
-        "CUDART_VERSION",
-        "CUDNN_VERSION",
-        "CUBLAS_VERSION",
-        "CUSPARSE_VERSION",
-        "CUSOLVER_VERSION",
-        "CUFFT_VERSION",
-        "CURAND_VERSION",
-        "NVML_API_VERSION",
+        *("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__"),
+        *("CUDA_VERSION", "CUDART_VERSION", "CUDNN_VERSION", "CUBLAS_VERSION", "CURAND_VERSION"),
+        *("CUSPARSE_VERSION", "CUSOLVER_VERSION", "CUFFT_VERSION", "NVML_API_VERSION"),
     }
 )
 """The versions that only CUDA's compilers and headers define."""
@@ -45,17 +36,10 @@ _OF_CUDA = VERSIONS | {"__CUDACC__", "__NVCC__"}
 
 OPTIONAL = frozenset(
     {
-        "__CUDACC_DEBUG__",
-        "__CUDACC_EXTENDED_LAMBDA__",
-        "__CUDACC_RELAXED_CONSTEXPR__",
-        "__CUDACC_RDC__",
-        "__CUDA_ARCH_LIST__",
-        "__CUDA_ARCH_SPECIFIC__",
-        "__CUDA_ARCH_FAMILY_SPECIFIC__",
-        "__CUDA_ARCH_FEAT_SM90_ALL",
-        "__CUDA_ARCH_FEAT_SM100_ALL",
-        "__CUDA_ARCH_FEAT_SM120_ALL",
-        "__NVCOMPILER",
+        *("__CUDACC_DEBUG__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__"),
+        *("__CUDACC_RDC__", "__CUDA_ARCH_LIST__", "__CUDA_ARCH_SPECIFIC__", "__NVCOMPILER"),
+        *("__CUDA_ARCH_FAMILY_SPECIFIC__", "__CUDA_ARCH_FEAT_SM90_ALL"),
+        *("__CUDA_ARCH_FEAT_SM100_ALL", "__CUDA_ARCH_FEAT_SM120_ALL"),
     }
 )
 """What CUDA's compilers define with some options or for some architectures (nvcc and NVRTC
@@ -75,23 +59,14 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 class Branch(NamedTuple):
-    """One branch of a conditional.
+    """One branch of a conditional."""
 
-    Attributes:
-        directive: the offset of the ``#if`` that its chain begins with.
-        start: the offset after its own directive.
-        end: the offset of the next directive of the chain.
-        on_amd: whether AMD's compiler reads it; None where that is not decided.
-        on_cuda: whether CUDA's compiler reads it.
-        names: the names in the conditions of the chain up to here.
-    """
-
-    directive: int
-    start: int
-    end: int
-    on_amd: bool | None
-    on_cuda: bool | None
-    names: frozenset[str]
+    directive: int  # the offset of the ``#if`` that its chain begins with
+    start: int  # the offset after its own directive
+    end: int  # the offset of the next directive of the chain
+    on_amd: bool | None  # whether AMD's compiler reads it; None where that is not decided
+    on_cuda: bool | None  # whether CUDA's compiler reads it
+    names: frozenset[str]  # the names in the conditions of the chain up to here
 
     def names_amd(self) -> bool:
         """Whether the chain asks for AMD's compiler."""
@@ -104,15 +79,13 @@ class Branch(NamedTuple):
 
 def find_amd_excluded(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that a HIP compile for AMD skips, in order, none in another."""
-    return _drop_inner_spans((b.start, b.end) for b in find_branches(source) if b.on_amd is False)
+    return _drop_inner_spans((b.start, b.end) for b in source.branches if b.on_amd is False)
 
 
 def find_amd_only(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that CUDA's compiler never reads and AMD's may, likewise."""
     return _drop_inner_spans(
-        (b.start, b.end)
-        for b in find_branches(source)
-        if b.on_cuda is False and b.on_amd is not False
+        (b.start, b.end) for b in source.branches if b.on_cuda is False and b.on_amd is not False
     )
 
 
@@ -120,7 +93,7 @@ def find_cuda_only(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans that stand beside code for AMD and are not for AMD, likewise."""
     return _drop_inner_spans(
         (b.start, b.end)
-        for b in find_branches(source)
+        for b in source.branches
         if b.names_amd() and b.on_cuda is not False and b.on_amd is not True
     )
 

@@ -31,10 +31,8 @@ def evaluate_expression(
 ) -> int | None:
     """Return the value of an expression, None where it is not decided.
 
-    Args:
-        text: the expression, in one line and without comments.
-        defined: whether a name is a macro; None where that is not known.
-        value: what a name stands for; None where that is not known.
+    ``defined``: whether a name is a macro; None where that is not known.
+    ``value``: what a name stands for; None where that is not known.
     """
     reader = _Reader(_TOKEN.findall(text), defined, value)
     try:

@@ -42,25 +42,15 @@ class UnknownPtxError(Exception):
 
 
 class PtxCall(Value, frozen=True):
-    """The translation of an instruction.
+    """The translation of an instruction."""
 
-    Attributes:
-        text: the expression.
-        writes: the number of an operand for each time that it is written.
-        reads: likewise for each time that one is read.
-    """
-
-    text: str
-    writes: tuple[int, ...]
-    reads: tuple[int, ...]
+    text: str  # the expression
+    writes: tuple[int, ...]  # the number of an operand for each time that it is written
+    reads: tuple[int, ...]  # likewise for each time that one is read
 
 
 def translate_assembly(statement: Assembly) -> str:
-    """Return the expression that a statement becomes.
-
-    Raises:
-        UnknownPtxError: there is none.
-    """
+    """Return the expression that a statement becomes."""
     if statement.template is None or statement.operands is None:
         raise UnknownPtxError("a template or operand is not written plainly")
     text = statement.template.strip().rstrip("; \n\t")
@@ -84,11 +74,7 @@ def translate_assembly(statement: Assembly) -> str:
 def _build_guarded_call(
     piece: str, conditions: Mapping[str, PtxCall | None], operands: Sequence[Operand]
 ) -> PtxCall:
-    """Return the call for one instruction, under its predicate.
-
-    Raises:
-        UnknownPtxError: there is none.
-    """
+    """Return the call for one instruction, under its predicate."""
     guard = _GUARD.fullmatch(piece)
     name = _NAME.match(guard[3] if guard else piece)
     condition = conditions.get(guard[2]) if guard else None
@@ -103,12 +89,7 @@ def _build_guarded_call(
 
 
 def _check_order(calls: Sequence[PtxCall], operands: Sequence[Operand]) -> None:
-    """Ask that operands mean the same as in registers, which hold each but once.
-
-    Raises:
-        UnknownPtxError: one that changes something is not evaluated exactly once, or what an
-            instruction writes may be part of what a later one reads.
-    """
+    """Ask that operands mean the same as in registers, which hold each but once."""
     uses = [number for call in calls for number in (*call.writes, *call.reads)]
     for number, operand in enumerate(operands):
         if operand.calls and uses.count(number) != 1:
@@ -126,11 +107,7 @@ def _check_order(calls: Sequence[PtxCall], operands: Sequence[Operand]) -> None:
 
 
 def _build_call(name: str, rest: str, operands: Sequence[Operand]) -> PtxCall:
-    """Return the call for one instruction, with the rest of its text.
-
-    Raises:
-        UnknownPtxError: it is not known, or not with these operands.
-    """
+    """Return the call for one instruction, with the rest of its text."""
     parts = _split_operands(rest)
     kinds = [_classify_operand(part, operands) for part in parts]
     if not is_known_instruction(name):

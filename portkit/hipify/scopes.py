@@ -33,9 +33,6 @@ def resolve_name(source: KernelSource, name: str) -> dict[int, list[int]]:
 
     A declaration is that of a variable, parameter, member, enumerator or macro. Branches of the
     preprocessor may declare a name more than once in the innermost scope.
-
-    Returns:
-        For the index of each such token the indices of its declarations.
     """
     uses = source.names.get(name, [])
     found: dict[int, tuple[int, list[int]]] = {}  # where the scope ends, and what is declared in it
@@ -144,10 +141,7 @@ def _find_members(source: KernelSource, name: str, own: range) -> Iterator[range
 def read_function_head(source: KernelSource, index: int, known: dict[int, list[str]]) -> list[str]:
     """Return the head of the outermost function around a token; nothing outside of functions.
 
-    Args:
-        source: the file.
-        index: the token.
-        known: the heads that were read before, by the bracket; this adds to it.
+    ``known``: the heads that were read before, by the bracket; this adds to it.
     """
     path: list[int] = []
     while (index := source.enclosing[index]) >= 0 and index not in known:
@@ -212,13 +206,7 @@ def _find_template(source: KernelSource, index: int) -> int | None:
 
 
 def _find_body(source: KernelSource, index: int, default: int | None = None) -> int:
-    """Return the end of the body that follows a head; that of the statement without a body.
-
-    Args:
-        source: the file.
-        index: a token of the head.
-        default: the end where what follows is neither.
-    """
+    """Return the end of the body that follows a head; that of the statement without a body."""
     for_loop = default is not None and _is_loop(source, default)
     at = index
     while at < len(source.tokens):

@@ -14,39 +14,19 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from msgspec import field
-
 from portkit.hipify import api_table, launch_bounds
 from portkit.hipify.cuda_patch import render_patch
-from portkit.hipify.errors import KernelInputError
-from portkit.hipify.kernel_profile import NO_PROFILE
 from portkit.hipify.paths import PATCH_FILE, is_cuda
 from portkit.hipify.prelude import load_prelude_headers
-from portkit.hipify.rules import (
-    api_name,
-    arch_macro,
-    header_include,
-    intrinsic,
-    kernel_attribute,
-    namespace,
-    narrow_float,
-    prelude_include,
-    warp_sync,
-)
-from portkit.hipify.translated_sources import (
-    find_needed_headers,
-    find_patch_replacements,
-    find_profile_headers,
-    find_ptx_headers,
-)
-from portkit.hipify.translator import apply_edits, collect_own_names, translate
-from portkit.syntax.value import Value
+from portkit.hipify.rules import CODES
+from portkit.hipify.rules.calls import KERNEL_ARGUMENT
+from portkit.hipify.rules.includes import HEADER, find_hip_header
+from portkit.hipify.translated_sources import KernelFolder, decode_source
+from portkit.hipify.translator import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from portkit.hipify.kernel_profile import KernelProfile
-    from portkit.hipify.translator import Translation
     from portkit.workspace.finding import Finding
 
 NAMES: Final = "hipx_names.h"
@@ -54,10 +34,13 @@ NAMES: Final = "hipx_names.h"
 
 _PRELUDE: Final = "hipx_cuda.h"
 
-_RENAMES: Final = frozenset({api_name.CODE, intrinsic.CODE, narrow_float.CODE})
+_RENAMES: Final = frozenset(CODES[name] for name in ("api_name", "intrinsic", "narrow_float"))
 """Rules that write one name for another."""
 
-_PRELUDE_NAMES: Final = frozenset({arch_macro.CODE, kernel_attribute.CODE, prelude_include.CODE})
+_PRELUDE_NAMES: Final = frozenset(
+    CODES[name]
+    for name in ("arch_macro", "kernel_attribute", "prelude_include", "header_include", "warp_sync")
+)
 """Rules whose outcome the prelude has, or the line that the build puts before a source."""
 
 INCLUDE: Final = re.compile(
@@ -81,24 +64,13 @@ _BOUNDS: Final = """
 """
 
 
-class SharedSources(Value, frozen=True, dict=True):
+class SharedSources(KernelFolder, frozen=True, dict=True):
     """The CUDA sources of a folder, and what makes HIP sources of them.
 
-    It has the files that ``Translated`` has none of, and where that has a HIP source for each CUDA
-    source, this has none.
-
-    Attributes:
-        sources: the files of the folder, by their path below it; those that are not CUDA's by
-            their suffix are left aside.
-        name: the crate that the sources are of, for a reader.
-        profile: what is known of the codebase.
-        known: translations that were made elsewhere, by the path of the CUDA source.
+    It has the files that ``TranslatedSources`` has none of, and no HIP source.
     """
 
-    sources: Mapping[str, bytes]
-    name: str
-    profile: KernelProfile = NO_PROFILE
-    known: Mapping[str, Translation] = field(default_factory=dict)
+    name: str = ""  # the crate that the sources are of, for a reader
 
     @cached_property
     def targets(self) -> Mapping[str, str]:
@@ -108,14 +80,7 @@ class SharedSources(Value, frozen=True, dict=True):
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """The headers that the sources get to see, the profile's and the prelude's."""
-        prelude = load_prelude_headers()
-        cuda = {path: self.sources[path] for path in self.targets}
-        patches = find_patch_replacements(self.profile, self.targets)
-        needed = find_needed_headers(
-            [*cuda.values(), *patches, *find_ptx_headers(cuda, self.profile)]
-        )
-        own = find_profile_headers(self.profile, self.targets)
-        return {**own, _PRELUDE: prelude[_PRELUDE], **needed}
+        return {_PRELUDE: load_prelude_headers()[_PRELUDE], **super().headers}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -123,30 +88,10 @@ class SharedSources(Value, frozen=True, dict=True):
         return tuple(sorted({*self.headers, NAMES, PATCH_FILE}))
 
     def text(self, path: str) -> str:
-        """Return the text of one of the files.
-
-        Raises:
-            KernelInputError: a CUDA source is not UTF-8.
-            KernelPatchError: two edits overlap.
-        """
+        """Return the text of one of the files."""
         if path == NAMES:
             return self._names
         return self._patch if path == PATCH_FILE else self.headers[path]
-
-    def translation(self, path: str) -> Translation:
-        """Return the translation of one CUDA source.
-
-        Raises:
-            KernelPatchError: two edits overlap.
-        """
-        if path in self.known:
-            return self.known[path]
-        return translate(path, self.sources[path], self.profile, self._own)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules say of the CUDA sources, by path and place."""
-        return tuple(f for each in self._translations.values() for f in each.findings)
 
     @cached_property
     def includes(self) -> Mapping[str, str]:
@@ -162,16 +107,16 @@ class SharedSources(Value, frozen=True, dict=True):
 
     @cached_property
     def _names(self) -> str:
-        first = [f.edits[0].text for f in self.findings if f.code == prelude_include.CODE]
+        first = [f.edits[0].text for f in self.findings if f.code == CODES["prelude_include"]]
         beside = {match.rpartition("/")[2] for text in first for match in _QUOTED.findall(text)}
-        includes = [_PRELUDE, *sorted(beside - {prelude_include.HEADER})]
+        includes = [_PRELUDE, *sorted(beside - {HEADER})]
         head = _HEAD.format(
             name=self.name,
             patch=PATCH_FILE,
             includes="".join(f'#include "{name}"\n' for name in includes),
         )
         table = api_table.load_corrections()
-        warp = sorted({f.symbol for f in self.findings if f.code == warp_sync.CODE})
+        warp = sorted({f.symbol for f in self.findings if f.code == CODES["warp_sync"]})
         lines = [f"#define {name} {new}\n" for name, new in self._macros.items()]
         lines += [_render_lane_macro(name, table[name].hip) for name in warp]
         if self._bounded:
@@ -188,10 +133,7 @@ class SharedSources(Value, frozen=True, dict=True):
         used: dict[str, int] = {}
         for path in self.targets:
             for finding in self._translations[path].findings:
-                if (
-                    finding.code in _RENAMES
-                    and finding.symbol not in kernel_attribute.KERNEL_ARGUMENT
-                ):
+                if finding.code in _RENAMES and finding.symbol not in KERNEL_ARGUMENT:
                     found[finding.symbol] = finding.edits[0].text
                     used[finding.symbol] = used.get(finding.symbol, 0) + 1
         for each in self._translations.values():
@@ -202,7 +144,7 @@ class SharedSources(Value, frozen=True, dict=True):
 
     @cached_property
     def _patch(self) -> str:
-        return render_patch({p: (self._decoded(p), self._without_bounds(p)) for p in self.targets})
+        return render_patch({p: (self._decode(p), self._without_bounds(p)) for p in self.targets})
 
     @cached_property
     def _bounded(self) -> Mapping[str, str]:
@@ -221,12 +163,15 @@ class SharedSources(Value, frozen=True, dict=True):
         return Counter(
             name
             for p in self.targets
-            for name in launch_bounds.find_unbounded_kernels(self._decoded(p))
+            for name in launch_bounds.find_unbounded_kernels(self._decode(p))
         )
+
+    def _decode(self, path: str) -> str:
+        return decode_source(path, self.sources[path])
 
     def _without_bounds(self, path: str) -> str:
         """Return a source with what the header of names does not say."""
-        return launch_bounds.remove_bounds(self._changed[path], self._decoded(path), self._bounded)
+        return launch_bounds.remove_bounds(self._changed[path], self._decode(path), self._bounded)
 
     @cached_property
     def _changed(self) -> Mapping[str, str]:
@@ -246,41 +191,18 @@ class SharedSources(Value, frozen=True, dict=True):
     def _is_shared(self, finding: Finding) -> bool:
         """Whether the build has what a finding would write, without a change of the text."""
         if finding.code in _RENAMES:
-            own = kernel_attribute.KERNEL_ARGUMENT
-            return finding.symbol in self._macros or finding.symbol in own
-        if finding.code == namespace.CODE:
+            return finding.symbol in self._macros or finding.symbol in KERNEL_ARGUMENT
+        if finding.code == CODES["namespace"]:
             # That of Thrust is inside another, which may be versioned.
             return all(edit.text in ("", "hipcub") for edit in finding.edits)
-        return finding.code in {*_PRELUDE_NAMES, header_include.CODE, warp_sync.CODE}
-
-    @cached_property
-    def _translations(self) -> Mapping[str, Translation]:
-        return {path: self.translation(path) for path in self.targets}
-
-    @cached_property
-    def _own(self) -> frozenset[str]:
-        return collect_own_names(self.sources)
-
-    def _decoded(self, path: str) -> str:
-        try:
-            return self.sources[path].decode()
-        except UnicodeDecodeError as error:
-            raise KernelInputError(
-                f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8"
-            ) from None
+        return finding.code in _PRELUDE_NAMES
 
 
 def find_hip_include(name: str, own: Container[str], *, quoted: bool) -> str:
-    """Return what is included for a header of CUDA's, without brackets; empty for another header.
-
-    Args:
-        name: the header, as in ``#include``.
-        own: the names of the tree's own headers; one may have the name of one of CUDA's.
-        quoted: whether it stands in quotes.
-    """
+    """Return the include for a header of CUDA's, without brackets; empty for another header."""
     if is_cuda(name) and name not in api_table.load_corrections():
         return ""
-    return header_include.find_hip_header(name, own, "", quoted=quoted)[1:-1]
+    return find_hip_header(name, own, "", quoted=quoted)[1:-1]
 
 
 def _render_lane_macro(name: str, new: str) -> str:

@@ -18,15 +18,14 @@ from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.external_engines import Engine, find_engine, translate_with
 from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
 from portkit.hipify.paths import is_cuda
-from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated_sources import find_needed_headers, find_profile_headers
 from portkit.hipify.translator import collect_own_names, translate
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace import exclusion_comments
 from portkit.workspace.finding import Applicability
+from portkit.workspace.path_checks import find_link
 from portkit.workspace.regular_files import read_regular, replace_file
-from portkit.workspace.symlinks import find_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,31 +59,20 @@ class Refusal(Value, frozen=True):
 
 
 class HipifyReport(Value, frozen=True):
-    """What one run did.
+    """What one run did."""
 
-    Attributes:
-        engine: what renamed CUDA's names.
-        profile: the name of the kernel profile; empty without one.
-        sources: the files that were read, by path.
-        translations: every translated file, by path.
-        refusals: every file that could not be translated, by path.
-        findings: of all translations.
-        left_out: files that were not written, because a person has to finish them first.
-        headers: the headers that the translations include and that come with them.
-        written: files written below the output folder, relative to it.
-        unchanged: files there that already held what would be written.
-    """
-
-    engine: Engine
-    profile: str
-    sources: Mapping[str, bytes]
-    translations: tuple[Translation, ...]
-    refusals: tuple[Refusal, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    engine: Engine  # what renamed CUDA's names
+    profile: str  # the name of the kernel profile; empty without one
+    sources: Mapping[str, bytes]  # the files that were read, by path
+    translations: tuple[Translation, ...]  # every translated file, by path
+    refusals: tuple[Refusal, ...] = ()  # every file that could not be translated, by path
+    findings: tuple[Finding, ...] = ()  # of all translations
+    # files that were not written, because a person has to finish them first
     left_out: tuple[str, ...] = ()
+    # the headers that the translations include and that come with them
     headers: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()  # files written below the output folder, relative to it
+    unchanged: tuple[str, ...] = ()  # files there that already held what would be written
 
     @property
     def remaining(self) -> tuple[Finding, ...]:
@@ -112,18 +100,10 @@ def hipify(
 ) -> HipifyReport:
     """Translate CUDA sources to HIP.
 
-    Args:
-        paths: files, or folders of which every CUDA source and header is taken.
-        out: where to write the translations and the prelude headers; nothing without it.
-        engine: what renames CUDA's names; the rules run in any case.
-        profile: what is known of the sources' codebase; rules only without it.
-        define: macros that the build for AMD defines: nothing is refused in code that they hide.
-        undefine: macros that it does not define, likewise.
-        skip_unfinished: leave out files of which findings remain to be done by hand.
-        overwrite: write over files that this stage did not write, or that were changed since.
-
-    Returns:
-        The report; files that could not be read are in it, and the others are done.
+    ``out``: where to write the translations and the prelude headers; nothing without it.
+    ``define``: macros that the build for AMD defines: nothing is refused in code that they hide.
+    ``skip_unfinished``: leave out files of which findings remain to be done by hand.
+    ``overwrite``: write over files that this stage did not write, or that were changed since.
 
     Raises:
         KernelInputError: a path does not exist, or there is no source below them.
@@ -217,22 +197,15 @@ def _translate(
     path: str, content: bytes, profile: KernelProfile, own: frozenset[str]
 ) -> Translation:
     translation = translate(path, content, profile, own)
-    if is_cuda(path) or _has_cuda_code(translation):
+    if is_cuda(path) or translation.has_cuda_code:
         return translation
     return replace(translation, target=path, content=content, findings=())
-
-
-def _has_cuda_code(translation: Translation) -> bool:
-    return any(finding.code != prelude_include.CODE for finding in translation.findings)
 
 
 def _find_sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Path]]:
     """Return each source once: its path below the argument it came from, and where it is.
 
     What lies in the output folder is none: it is what an earlier run has made.
-
-    Raises:
-        KernelInputError: a path does not exist, there is no source, or two have one name.
     """
     found: dict[str, Path] = {}
     seen = set()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
 from portkit.hipify.kernel_source import KernelSource
+from portkit.syntax.cxx_tokens import match_brackets
 from portkit.syntax.value import Value
 from portkit.workspace.programs import find_program
 
@@ -36,27 +37,14 @@ _SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<[^>\n]*>", re.MULTILI
 
 
 class Symbols(Value, frozen=True):
-    """What a source defines with C linkage.
+    """What a source defines with C linkage."""
 
-    Attributes:
-        kernels: names of ``__global__`` functions.
-        functions: names of functions of the host.
-    """
-
-    kernels: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
+    kernels: frozenset[str] = frozenset()  # names of ``__global__`` functions
+    functions: frozenset[str] = frozenset()  # names of functions of the host
 
 
 def read_symbols(files: Mapping[str, str], sources: Iterable[str]) -> dict[str, Symbols]:
-    """Return what each source defines.
-
-    Args:
-        files: a folder's HIP sources and headers, path to text.
-        sources: those of them that are compiled.
-
-    Raises:
-        ToolError: there is no C preprocessor, or it fails.
-    """
+    """Return what each source defines."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             place = Path(folder) / path
@@ -83,23 +71,10 @@ def _preprocess(folder: Path, source: str) -> str:
     if not program:
         raise ToolError(f"the C compiler {named[0]} is not found: install one, or set CC")
     # The rest is no C++ that the compiler knows, but the preprocessor does not ask.
-    command = [
-        program,
-        *named[1:],
-        "-E",
-        "-P",
-        "-nostdinc",
-        "-x",
-        "c++",
-        *(f"-D{name}" for name in DEFINED),
-    ]
+    macros = (f"-D{name}" for name in DEFINED)
+    command = [program, *named[1:], "-E", "-P", "-nostdinc", "-x", "c++", *macros, source]
     done = subprocess.run(
-        [*command, source],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
+        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), "no output")
@@ -117,8 +92,9 @@ def _find_c_functions(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             linked, head = True, []
         elif token.text == "{":
             namespace = linked and not head
-            inside = all(blocks)
-            if inside and not namespace and (linked or blocks) and _is_function(head):
+            texts = {each.text for each in head}
+            is_function = "(" in texts and "=" not in texts
+            if all(blocks) and not namespace and (linked or blocks) and is_function:
                 yield head
             blocks.append(namespace)
             linked, head = False, []
@@ -132,27 +108,14 @@ def _find_c_functions(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             head.append(token)
 
 
-def _is_function(head: Sequence[Token]) -> bool:
-    return any(token.text == "(" for token in head) and not any(t.text == "=" for t in head)
-
-
 def _read_function_name(head: Sequence[Token]) -> str:
     """Return the name of a function: what stands before the brackets of its parameters."""
-    index = 0
+    index, brackets = 0, match_brackets([token.text for token in head])
     while index < len(head):
         if head[index].text == "(" and index:
             name = head[index - 1].text
             if not name.startswith("__"):
                 return name
-            index = _find_closing(head, index)  # an attribute, such as __launch_bounds__(128)
+            index = brackets.get(index, len(head))  # an attribute, such as __launch_bounds__(128)
         index += 1
     return ""
-
-
-def _find_closing(head: Sequence[Token], index: int) -> int:
-    depth = 0
-    for position in range(index, len(head)):
-        depth += (head[position].text == "(") - (head[position].text == ")")
-        if depth == 0:
-            return position
-    return len(head)

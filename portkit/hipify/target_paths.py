@@ -56,12 +56,7 @@ def find_included_files(sources: Mapping[str, bytes]) -> dict[str, frozenset[str
 def find_headers_to_translate(
     found: Mapping[str, frozenset[str]], names_cuda: Callable[[str], bool]
 ) -> frozenset[str]:
-    """Return the plain headers that cannot stay as they are.
-
-    Args:
-        found: what `included` has found.
-        names_cuda: whether what a header says itself is CUDA's.
-    """
+    """Return the plain headers that cannot stay as they are."""
     plain = [path for path in found if not is_cuda(path)]
     changed = {path for path in plain if names_cuda(path)}
     while more := {
@@ -74,12 +69,7 @@ def find_headers_to_translate(
 
 
 def choose_targets(paths: Iterable[str], kept: Collection[str]) -> dict[str, str]:
-    """Return the path of each translation by that of what is translated.
-
-    Args:
-        paths: what is translated.
-        kept: files that lie beside the translations under their own names.
-    """
+    """Return the path of each translation by that of what is translated."""
     taken, found = {*kept}, {}
     for path in sorted(paths):
         found[path] = next(each for each in _list_candidate_names(path) if each not in taken)
@@ -99,13 +89,7 @@ def _list_candidate_names(path: str) -> Iterator[str]:
 def find_renamed_includes(
     path: str, sources: Mapping[str, bytes], made: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the includes of a file whose header has another name than its suffix says.
-
-    Args:
-        path: the file.
-        sources: the files of the folder.
-        made: the path of each translation by that of what is translated.
-    """
+    """Return the includes of a file whose header has another name than its suffix says."""
     found = {}
     for name, header in find_includes(path, sources).items():
         if header in made:

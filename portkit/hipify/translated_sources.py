@@ -15,7 +15,7 @@ from portkit.hipify.kernel_profile import NO_PROFILE
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import load_prelude_headers
-from portkit.hipify.rules import prelude_include, ptx_instruction
+from portkit.hipify.rules import ptx
 from portkit.hipify.target_paths import (
     PLAIN_HEADERS,
     choose_targets,
@@ -37,24 +37,61 @@ _ASSEMBLY = re.compile(rb"\b(?:asm|__asm__|__asm)\b")
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
 
 
-class TranslatedSources(Value, frozen=True, dict=True):
-    """The translation of a folder.
+class KernelFolder(Value, frozen=True, dict=True):
+    """The CUDA sources of a folder, and what is made of them when somebody needs it."""
 
-    Which files it makes is known without making them.
-
-    Attributes:
-        sources: the files of the folder, by their path below it; those that are not CUDA's by
-            their suffix are left aside, but for plain headers that CUDA's cannot do without
-            (`portkit.hipify.target_paths`).
-        profile: what is known of the codebase.
-        known: translations that were made elsewhere, by the path of the CUDA source.
-        headers_too: whether the translation lies elsewhere, so that every plain header goes with
-            it under its own name. What of them says nothing of CUDA's stays as it is.
-    """
-
+    # the files of the folder, by their path below it; those that are not CUDA's by their suffix are
+    # left aside, except plain headers that CUDA's cannot do without (`portkit.hipify.target_paths`)
     sources: Mapping[str, bytes]
-    profile: KernelProfile = NO_PROFILE
+    profile: KernelProfile = NO_PROFILE  # what is known of the codebase
+    # translations that were made elsewhere, by the path of the CUDA source
     known: Mapping[str, Translation] = field(default_factory=dict)
+
+    @property
+    def targets(self) -> Mapping[str, str]:
+        """The file that each CUDA source becomes or is changed by, by its path, sorted."""
+        raise NotImplementedError
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The headers that the sources include, the profile's and the prelude's."""
+        cuda = {path: self.sources[path] for path in self.targets}
+        replacements = (
+            patch.replace.encode()
+            for patch in self.profile.patches
+            if any(map(patch.concerns, self.targets))
+        )
+        needed = find_needed_headers(
+            [*cuda.values(), *replacements, *_find_ptx_headers(cuda, self.profile)]
+        )
+        return {**find_profile_headers(self.profile, self.targets), **needed}
+
+    def translation(self, path: str) -> Translation:
+        """Return the translation of one CUDA source."""
+        return self.known[path] if path in self.known else self._translate(path)
+
+    def _translate(self, path: str) -> Translation:
+        return translate(path, self.sources[path], self.profile, self._own)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of the CUDA sources, by path and place."""
+        return tuple(finding for each in self._translations.values() for finding in each.findings)
+
+    @cached_property
+    def _translations(self) -> Mapping[str, Translation]:
+        return {path: self.translation(path) for path in self.targets}
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return collect_own_names(self.sources)
+
+
+class TranslatedSources(KernelFolder, frozen=True, dict=True):
+    """The CUDA sources of a folder as HIP sources; which ones is known without making them."""
+
+    # whether the translation lies elsewhere, so that every plain header goes with it under its own
+    # name. What of them says nothing of CUDA's stays as it is
     headers_too: bool = False
 
     @cached_property
@@ -79,70 +116,43 @@ class TranslatedSources(Value, frozen=True, dict=True):
     def _included(self) -> Mapping[str, frozenset[str]]:
         return find_included_files(self.sources)
 
-    @cached_property
-    def headers(self) -> Mapping[str, str]:
-        """The headers that the HIP sources include, the profile's and the prelude's."""
-        cuda = [self.sources[path] for path in self.targets]
-        patches = find_patch_replacements(self.profile, self.targets)
-        needed = find_needed_headers(
-            [*cuda, *patches, *find_ptx_headers(self._translated, self.profile)]
-        )
-        return {**find_profile_headers(self.profile, self.targets), **needed}
-
     @property
     def paths(self) -> tuple[str, ...]:
         """Every file of the translation, sorted."""
         return tuple(sorted({*self.targets.values(), *self.headers}))
 
     def text(self, path: str) -> str:
-        """Return the text of one of the files.
-
-        Raises:
-            KernelInputError: a CUDA source is not UTF-8.
-        """
+        """Return the text of one of the files."""
         return self.headers[path] if path in self.headers else self._texts[path]
 
-    def translation(self, path: str) -> Translation:
-        """Return the translation of one CUDA source.
-
-        Raises:
-            KernelPatchError: two edits overlap.
-        """
-        if path in self.known:
-            return self.known[path]
+    def _translate(self, path: str) -> Translation:
         names = find_renamed_includes(path, self.sources, self.targets)
         made = translate(path, self.sources[path], self.profile, self._own, names)
         made = replace(made, target=self.targets[path])
-        if is_cuda(path) or _has_cuda_code(made):
+        if is_cuda(path) or made.has_cuda_code:
             return made
         return replace(made, content=self.sources[path], findings=())
 
     def _names_cuda(self, path: str) -> bool:
-        """Whether what a plain header says itself is CUDA's."""
-        if path in self.known:
-            return True
-        return _has_cuda_code(translate(path, self.sources[path], self.profile, self._own))
-
-    @property
-    def _translated(self) -> Mapping[str, bytes]:
-        return {path: self.sources[path] for path in self.targets}
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules say of the CUDA sources, by path and place."""
-        return tuple(finding for each in self._translations for finding in each.findings)
+        """Whether a plain header itself has something of CUDA's."""
+        return path in self.known or super()._translate(path).has_cuda_code
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
-        return {each.target: _decode_text(each) for each in self._translations}
+        return {
+            each.target: decode_source(path, each.content)
+            for path, each in self._translations.items()
+        }
 
-    @cached_property
-    def _translations(self) -> tuple[Translation, ...]:
-        return tuple(self.translation(path) for path in self.targets)
 
-    @cached_property
-    def _own(self) -> frozenset[str]:
-        return collect_own_names(self.sources)
+def decode_source(path: str, content: bytes) -> str:
+    """Return the text of a source, which has to be UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise KernelInputError(
+            f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8"
+        ) from None
 
 
 def find_needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
@@ -175,45 +185,18 @@ def find_needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
     return dict(sorted(needed.items()))
 
 
-def find_ptx_headers(sources: Mapping[str, bytes], profile: KernelProfile) -> Iterator[bytes]:
-    """Yield the name of the header for inline PTX where one of the sources has some that is known.
-
-    Args:
-        sources: what is translated, path to content.
-        profile: what is known of the codebase.
-    """
+def _find_ptx_headers(sources: Mapping[str, bytes], profile: KernelProfile) -> Iterator[bytes]:
+    """Yield the name of the header for inline PTX if a source has PTX that is known."""
     for path, content in sorted(sources.items()):
         if _ASSEMBLY.search(content):
             text = patch_source(path, content, profile).decode("latin-1")
             source = KernelSource(path, text, profile.undefined, frozenset(), profile.defined)
-            if any(isinstance(new, str) for _, new in ptx_instruction.translate_statements(source)):
-                yield ptx_instruction.HEADER.encode()
+            if any(isinstance(new, str) for _, new in ptx.translate_statements(source)):
+                yield ptx.HEADER.encode()
                 return
-
-
-def find_patch_replacements(profile: KernelProfile, paths: Iterable[str]) -> Iterator[bytes]:
-    """Yield what the profile's patches write into one of the sources."""
-    paths = tuple(paths)
-    for patch in profile.patches:
-        if any(map(patch.concerns, paths)):
-            yield patch.replace.encode()
 
 
 def find_profile_headers(profile: KernelProfile, paths: Iterable[str]) -> Mapping[str, str]:
     """Return the profile's headers that lie beside one of the sources, path to text."""
     folders = {path.rpartition("/")[0] for path in paths}
     return {path: text for path, text in profile.headers if path.rpartition("/")[0] in folders}
-
-
-def _has_cuda_code(translation: Translation) -> bool:
-    """Whether there is something of CUDA's in a source; the prelude is for every translation."""
-    return any(finding.code != prelude_include.CODE for finding in translation.findings)
-
-
-def _decode_text(translation: Translation) -> str:
-    try:
-        return translation.content.decode()
-    except UnicodeDecodeError as error:
-        raise KernelInputError(
-            f"{translation.path} is not UTF-8 (byte {error.start}): save it as UTF-8"
-        ) from None

@@ -18,10 +18,12 @@ from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
 from portkit.hipify.kernel_source import NO_NAMES, KernelSource
 from portkit.hipify.paths import derive_hip_path
 from portkit.hipify.preprocessor_conditions import find_amd_excluded, is_within
-from portkit.hipify.rules import RULES, hip_shim, ptx_instruction
+from portkit.hipify.rules import CODES, RULES
+from portkit.hipify.rules.includes import find_shims, is_shim
+from portkit.hipify.rules.rule import report_site
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Applicability, Edit, Finding, Status
+from portkit.workspace.finding import Applicability, Edit, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,23 +38,19 @@ _OWN_DEFINITION = re.compile(
 
 
 class Translation(Value, frozen=True):
-    """One translated source.
+    """One translated source."""
 
-    Attributes:
-        path: the CUDA source, relative to the folder that is translated.
-        target: the HIP source, relative likewise.
-        content: its bytes.
-        findings: what the patches and rules say, in order of place.
-        patched: the CUDA source with the profile's patches, which the rules have seen.
-        names: how often each identifier stands in that.
-    """
+    path: str  # the CUDA source, relative to the folder that is translated
+    target: str  # the HIP source, relative likewise
+    content: bytes  # its bytes
+    findings: tuple[Finding, ...]  # what the patches and rules say, in order of place
+    patched: bytes  # the CUDA source with the profile's patches, which the rules have seen
+    names: Mapping[str, int]  # how often each identifier stands in that
 
-    path: str
-    target: str
-    content: bytes
-    findings: tuple[Finding, ...]
-    patched: bytes
-    names: Mapping[str, int]
+    @property
+    def has_cuda_code(self) -> bool:
+        """Whether the source has something of CUDA's; every translation includes the prelude."""
+        return any(finding.code != CODES["prelude_include"] for finding in self.findings)
 
 
 def translate(
@@ -64,15 +62,8 @@ def translate(
 ) -> Translation:
     """Translate one CUDA source.
 
-    Args:
-        path: relative to the folder that is translated, with ``/``.
-        content: the file's bytes, in any encoding that contains ASCII.
-        profile: what is known of the codebase.
-        own: what ``collect_own_names`` finds in all files of the tree.
-        renamed: includes in quotes whose header has another name than its suffix says.
-
-    Returns:
-        The translation. A second one of its own content changes nothing.
+    ``own``: what ``collect_own_names`` finds in all files of the tree.
+    ``renamed``: includes in quotes whose header has another name than its suffix says.
 
     Raises:
         KernelPatchError: two rules edit the same bytes.
@@ -115,14 +106,7 @@ def apply_rules(path: str, text: str, profile: KernelProfile = NO_PROFILE) -> st
 
 
 def collect_own_names(files: Mapping[str, bytes]) -> frozenset[str]:
-    """Return what looks like CUDA's and is the tree's own.
-
-    Args:
-        files: the tree, path to content.
-
-    Returns:
-        Names that the files define as macros or functions, and the names of the files themselves.
-    """
+    """Return what looks like CUDA's and is the tree's own."""
     return frozenset(PurePosixPath(path).name for path in files) | frozenset(
         (match.group(1) or match.group(2)).decode()
         for content in files.values()
@@ -139,9 +123,9 @@ def _remove_byte_order_mark(text: str) -> list[Edit]:
 
 
 def _apply_all_rules(source: KernelSource) -> list[Finding]:
-    if hip_shim.is_shim(source):
-        return list(hip_shim.find(source))
-    found = _drop_inner_findings([finding for rule in RULES for finding in rule.find(source)])
+    if is_shim(source):
+        return list(find_shims(source))
+    found = _drop_inner_findings([finding for rule in RULES for finding in rule.apply(source)])
     if not any(finding.applicability is Applicability.MANUAL for finding in found):
         return found
     # AMD's compiler never sees what its own macros keep from it, so a person need not either.
@@ -156,13 +140,14 @@ def _apply_all_rules(source: KernelSource) -> list[Finding]:
 
 def _drop_inner_findings(found: list[Finding]) -> list[Finding]:
     """Leave out what is rewritten within inline PTX, whose rule does that as well."""
-    whole = [finding.span for finding in found if finding.code == ptx_instruction.CODE]
+    ptx = CODES["ptx_instruction"]
+    whole = [finding.span for finding in found if finding.code == ptx]
     if not whole:
         return found
     return [
         finding
         for finding in found
-        if finding.code == ptx_instruction.CODE
+        if finding.code == ptx
         or not finding.edits
         or not (finding.span.start < finding.span.end)  # an include before the first byte
         or not any(s.start <= finding.span.start and finding.span.end <= s.end for s in whole)
@@ -170,19 +155,7 @@ def _drop_inner_findings(found: list[Finding]) -> list[Finding]:
 
 
 def apply_edits(text: str, edits: Iterable[Edit], path: str) -> tuple[str, Callable[[int], int]]:
-    """Apply edits that do not overlap.
-
-    Args:
-        text: what they edit.
-        edits: in any order.
-        path: for the error.
-
-    Returns:
-        The new text, and a function from its offsets back to those of ``text``.
-
-    Raises:
-        KernelPatchError: two edits overlap.
-    """
+    """Apply edits that do not overlap."""
     parts: list[str] = []
     new_starts, old_starts = [0], [0]
     position = 0
@@ -216,33 +189,21 @@ def _apply_patches(source: KernelSource, profile: KernelProfile) -> Iterator[Fin
         if not patch.is_likely_in(source):
             continue
         found = list(patch.find(source))
+        yield from found
         if not found:
             # Upstream may have mended what the patch is for: the other patches still apply.
-            yield Finding(
-                code=patch.code,
-                path=source.path,
-                span=Span(0, 0),
-                construct="number of hits",
-                symbol=source.path,
-                applicability=Applicability.MANUAL,
-                status=Status.NONE,
-                message=f"the patch finds nothing to change, where the profile {profile.name} "
-                f"knows {patch.expected}: compare the source with its pattern ({patch.reason})",
+            message = (
+                f"the patch finds nothing to change, where the profile {profile.name} "
+                f"knows {patch.expected}: compare the source with its pattern ({patch.reason})"
             )
+            applicability, span, symbol = Applicability.MANUAL, Span(0, 0), source.path
+        elif len(found) not in patch.hits:
+            message = f"the patch applies {len(found)} times, the profile expects {patch.expected}"
+            applicability, span, symbol = Applicability.REVIEW, found[0].span, found[0].symbol
+        else:
             continue
-        yield from found
-        if len(found) not in patch.hits:
-            yield Finding(
-                code=patch.code,
-                path=source.path,
-                span=found[0].span,
-                construct="number of hits",
-                symbol=found[0].symbol,
-                applicability=Applicability.REVIEW,
-                status=Status.NONE,
-                message=f"the patch applies {len(found)} times, the profile expects "
-                f"{patch.expected}",
-            )
+        construct = "number of hits"
+        yield report_site(patch.code, source.path, construct, symbol, message, applicability, span)
 
 
 def _collect_edits(findings: Iterable[Finding]) -> Iterator[Edit]:

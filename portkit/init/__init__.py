@@ -1,1 +1,1 @@
-"""The first profile of a codebase: what its tree tells, each line with its evidence."""
+"""The first profile of a codebase, inferred from its tree, with evidence for each line."""

@@ -1,49 +1,43 @@
-"""Looks into a tree without a profile, and derives what one would say."""
+"""Infers a profile from a tree that has none."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from portkit.codebases.registry import find_announced, find_codebase, find_shipped, list_codebases
+from portkit.context.port_job import PortJob
 from portkit.engine.dependency_ports import add_dependency_ports
+from portkit.engine.scan import Scan
+from portkit.fetch.workspace import list_published_crates
 from portkit.init.draft import Draft, Inferred, Question
-from portkit.init.ported_dependencies import find_bindings_beside, uses_bindings
 from portkit.port import cuda_only_deps, cuda_tools
+from portkit.port.hip_bindings import has_bindings_dependency
 from portkit.port.whole_crates import find_whole_crates
-from portkit.profiles.profile import load_codebase
+from portkit.profiles.profile import CudaOnlyCrate, load_codebase
+from portkit.rules import cfg_conditions, named_items
 from portkit.syntax.features import is_feature_name
+from portkit.workspace import lock_file
+from portkit.workspace.cargo_workspace import Crate
+from portkit.workspace.finding import Finding
+from portkit.workspace.manifest import parse_manifest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-    from portkit.workspace.cargo_workspace import Crate
-    from portkit.workspace.finding import Finding
-
-_VARIANT: Final = "PK505"
-_MODULE: Final = re.compile(r"\b(\w+) = \"(\w+)\"")
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
 """How the name of an error begins that says that a backend was not built."""
 _TRANSLATED: Final = ".cu"
 
 
 def infer_profile(found: Scan) -> Draft:
-    """Return what a tree tells about its profile.
-
-    Args:
-        found: a scan of the tree without a profile.
-    """
+    """Infer a profile from a scan of a tree."""
     job = found.job
     crate, why = _find_marker(job)
     name, named_by = _name(job, crate)
-    variants = [f for f in found.findings if f.code == _VARIANT]
+    variants = [f for f in found.findings if f.code == named_items.ENUM_VARIANT.code]
     version = job.workspace.version
     uses = tuple(_uses(job))
     bindings = _bindings(job, uses)
@@ -96,7 +90,7 @@ def _depends_on(job: PortJob, crate: Crate, other: Crate) -> bool:
 
 
 def _name(job: PortJob, marker: Crate) -> tuple[str, str]:
-    """Return what the names of all crates begin with, else the marker's name without its end."""
+    """Return the common beginning of all crate names, else the marker's name."""
     parts = [crate.name.split("-") for crate in job.workspace.crates]
     shared = "-".join(posixpath.commonprefix(parts)) if len(parts) > 1 else ""
     if shared and shared not in list_codebases():
@@ -105,7 +99,7 @@ def _name(job: PortJob, marker: Crate) -> tuple[str, str]:
 
 
 def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
-    """Yield what the feature of CUDA's is called, where no crate has one of the usual name."""
+    """Yield the name of the CUDA feature if no crate has one of the usual name."""
     if any(job.source_feature in crate.features for crate in job.workspace.crates):
         return
     found: dict[str, str] = {}
@@ -121,18 +115,18 @@ def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
 
 
 def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Inferred]]:
-    """Yield the error that says that the feature is off, where one variant alone looks so."""
+    """Yield the error for a missing feature, if exactly one variant looks like it."""
     found = [
-        (match[1], f"{finding.path}: {finding.symbol}")
+        (finding.renamed[1], f"{finding.path}: {finding.symbol}")
         for finding in variants
-        if (match := re.search(r"gains (\w+)", finding.message)) and _WITHOUT.match(match[1])
+        if _WITHOUT.match(finding.renamed[1])
     ]
     if len(found) == 1:
         yield "error_without_feature", Inferred(*found[0])
 
 
 def _uses(job: PortJob) -> Iterator[Inferred]:
-    """Yield the codebases with a crate that a crate of the tree takes, other than for its tests."""
+    """Yield the codebases whose crate the tree depends on, except for tests."""
     own = {crate.name for crate in job.workspace.crates}
     for directory in (*find_shipped().values(), *find_announced().values()):
         codebase = load_codebase(directory)
@@ -146,7 +140,7 @@ def _uses(job: PortJob) -> Iterator[Inferred]:
 
 
 def _bindings(job: PortJob, uses: Sequence[Inferred]) -> Inferred | None:
-    """Return the bindings that a tree takes from a port beside it."""
+    """Return the bindings that a tree uses from a port beside it."""
     if not uses_bindings(job):
         return None
     found = (find_bindings_beside(job, used.value) for used in uses)
@@ -180,7 +174,7 @@ def _find_manifest_lines(job: PortJob, crates: Iterable[str]) -> Iterator[str]:
 
 
 def _find_cuda_only_crates(job: PortJob, uses: Sequence[Inferred]) -> tuple[CudaOnlyCrate, ...]:
-    """Return the crates that are CUDA's as a whole; those of what a tree is built on tell some."""
+    """Return the CUDA-only crates."""
     codebase = replace(job.codebase, uses=tuple(each.value for each in uses))
     return find_whole_crates(
         job.workspace, job.vendor, add_dependency_ports(codebase, job.vendor.name)
@@ -244,7 +238,7 @@ def _script(job: PortJob, crate: Crate) -> str:
 
 
 def _compiles(job: PortJob, script: str) -> str:
-    """Return with what of CUDA's a build script compiles, as half a sentence, or nothing."""
+    """Return the CUDA tool that a build script uses, as half a sentence, or nothing."""
     source = job.workspace.sources[script]
     text = source.text(0, len(source.data))
     run = cuda_tools.find_cuda_programs(job, text)
@@ -277,11 +271,11 @@ def _find_questions(found: Scan) -> Iterator[Question]:
     taken: Mapping[str, str] = found.job.codebase.words
     asked: set[str] = set()
     for finding in found.findings:
-        named = _MODULE.search(finding.message) if "[names.words]" in finding.message else None
-        if named and named[1] not in asked and named[1] not in taken:
-            asked.add(named[1])
+        name, proposed = finding.renamed
+        if finding.code == cfg_conditions.CFG_ITEM.code and name and name not in {*asked, *taken}:
+            asked.add(name)
             evidence = f"{finding.path} declares it under the feature, and its file names CUDA"
-            yield Question(named[1], named[2], evidence)
+            yield Question(name, proposed, evidence)
 
 
 def _list_undecided(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[str]:
@@ -293,3 +287,57 @@ def _list_undecided(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[st
                 f"{path} {how}: what it compiles for ROCm is a template of the profile (PK104), or"
                 " written by hand"
             )
+
+
+def find_ported_folder(after: Scan, codebase: str) -> str:
+    """Return a folder outside the tree that a manifest names, with a ported crate of a codebase.
+
+    Returns:
+        The folder, from the root; empty where there is none.
+    """
+    ported, workspace = after.job.codebase.ported, after.job.workspace
+    for path in sorted(workspace.outside):
+        try:
+            manifest = parse_manifest((workspace.root / path / "Cargo.toml").read_bytes())
+        except (OSError, ValueError):
+            continue
+        known = ported.get(str(manifest.get("package", {}).get("name")))
+        if known and known.codebase == codebase and known.feature in manifest.get("features", {}):
+            return path
+    return ""
+
+
+def list_missing_dependencies(after: Scan, codebase: str) -> Iterator[str]:
+    """Yield the commands and lines by which a tree uses the port of a codebase."""
+    workspace, ported = after.job.workspace, after.job.codebase.ported
+    directory, place = find_codebase(codebase), f"../{codebase}"
+    found = (
+        lock_file.find_locked_version(workspace.root, load_codebase(directory).crate) or "VERSION"
+    )
+    fetched = (
+        f"`portkit fetch {codebase}@{found} {place}`, " if list_published_crates(directory) else ""
+    )
+    yield f"{fetched}`portkit apply {place}`, and in the root manifest:"
+    yield "  [patch.crates-io]"
+    for crate in sorted(name for name, each in ported.items() if each.codebase == codebase):
+        if workspace.depends_on_crate({crate}):
+            yield f'  {crate} = {{ path = "{place}/{crate}" }}'
+
+
+def uses_bindings(job: PortJob) -> bool:
+    """Whether the tree itself depends on the crate that the HIP bindings replace."""
+    return has_bindings_dependency(job.workspace, job.vendor, job.codebase)
+
+
+def find_bindings_beside(job: PortJob, codebase: str) -> Inferred | None:
+    """Return the folder of the bindings in the port of a codebase beside the tree.
+
+    A tree on top of that port has to take those: with a copy of its own, a stream of the one would
+    be no stream of the other.
+    """
+    package = load_codebase(find_codebase(codebase)).bindings
+    for path in sorted(job.workspace.outside):
+        place = posixpath.normpath(posixpath.join(path, "..", package))
+        if (job.workspace.root / place / "Cargo.toml").is_file():
+            return Inferred(place, f"those of the port of {codebase}, whose types its crates take")
+    return None

@@ -1,35 +1,24 @@
-"""Where a first profile stands: a new folder of the tree, which ``portkit.toml`` names."""
+"""The folder of a first profile, which ``portkit.toml`` names."""
 
 from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 from portkit.codebases.registry import MAIN
 from portkit.errors import ProfileError
-from portkit.init.profile_text import format_profile
+from portkit.init.draft import Draft, format_profile
 from portkit.profiles.accepted_findings import read_own_file
 from portkit.profiles.entries import CodebaseFile
+from portkit.profiles.profile import CodebaseProfile
 from portkit.profiles.settings import NAME, read_settings
 from portkit.syntax.typed_toml import decode_toml
 from portkit.transaction.change import Change
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from portkit.init.draft import Draft
-    from portkit.profiles.profile import CodebaseProfile
-
 
 def check_new(root: Path, folder: str, codebase: CodebaseProfile | None = None) -> None:
     """Refuse a tree that has a profile already, and a folder that cannot be a new one.
-
-    Args:
-        root: the root of the tree.
-        folder: the profile's folder.
-        codebase: what a scan of the tree found, if there was one.
 
     Raises:
         ProfileError: the tree has a profile, or the folder stands or leads out of the tree.
@@ -53,12 +42,7 @@ def check_new(root: Path, folder: str, codebase: CodebaseProfile | None = None) 
 
 
 def build_changes(root: Path, folder: str, draft: Draft) -> list[Change]:
-    """Return the files that a draft makes: the profile, and the line that names it.
-
-    Raises:
-        ProfileError: the tree has names that no profile can hold.
-        ConfigError: ``portkit.toml`` cannot be read.
-    """
+    """Return the files that a draft makes: the profile, and the line that names it."""
     made = format_profile(draft)
     decode_toml(made, f"{folder}/{MAIN}, which `portkit init` makes of {root},", CodebaseFile)
     place = root / NAME

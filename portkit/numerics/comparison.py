@@ -18,47 +18,29 @@ BACKENDS: Final = ("device", "cpu")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How one backend differs from the reference.
+    """How one backend differs from the reference."""
 
-    Attributes:
-        kind: ``finite``, ``infinite`` and ``nan`` are values, ``shape`` a wrong shape or type,
-            ``refused`` an error, ``panic`` a panic, ``crash`` the end of the process.
-        message: what was found.
-        ulps: how far off a value is, in units of the last place.
-    """
-
+    # ``finite``, ``infinite`` and ``nan`` are values, ``shape`` a wrong shape or type, ``refused``
+    # an error, ``panic`` a panic, ``crash`` the end of the process
     kind: str
-    message: str = ""
-    ulps: float = 0.0
+    message: str = ""  # what was found
+    ulps: float = 0.0  # how far off a value is, in units of the last place
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Cases of an operation that differ alike.
+    """Cases of an operation that differ alike."""
 
-    Attributes:
-        operation: such as ``matmul``.
-        elements: the types that it is tried with, such as ``u32 f16``.
-        device: how the compared backend differs, if it does.
-        cpu: how the CPU backend does.
-        times: in how many cases.
-        case: the smallest one that was found, as ``crosscheck --case`` takes it.
-        empty: whether a tensor in it has no elements.
-        edges: whether values at the edges of a type are among the others.
-        inputs: types, shapes and layouts of its inputs.
-        arguments: what else the operation was given.
-    """
-
-    operation: str
-    elements: str
-    device: Part | None = None
-    cpu: Part | None = None
-    times: int = 1
-    case: str = ""
-    empty: bool = False
-    edges: bool = False
-    inputs: tuple[str, ...] = ()
-    arguments: str = ""
+    operation: str  # such as ``matmul``
+    elements: str  # the types that it is tried with, such as ``u32 f16``
+    device: Part | None = None  # how the compared backend differs, if it does
+    cpu: Part | None = None  # how the CPU backend does
+    times: int = 1  # in how many cases
+    case: str = ""  # the smallest one that was found, as ``crosscheck --case`` takes it
+    empty: bool = False  # whether a tensor in it has no elements
+    edges: bool = False  # whether values at the edges of a type are among the others
+    inputs: tuple[str, ...] = ()  # types, shapes and layouts of its inputs
+    arguments: str = ""  # what else the operation was given
 
     def __str__(self) -> str:
         said = " and ".join(
@@ -71,23 +53,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that a run of the program found.
+    """All that a run of the program found."""
 
-    Attributes:
-        version: of the tree.
-        device: the backend that was compared.
-        seed: of everything random.
-        cases: how many of each operation and type.
-        differences: in the order in which they were found.
-        counts: cases that ``agreed``, that both backends ``refused``, and that ``differed``, by
-            operation.
-    """
-
-    version: str
-    device: str
-    seed: int
-    cases: int
-    differences: tuple[Difference, ...] = ()
+    version: str  # of the tree
+    device: str  # the backend that was compared
+    seed: int  # of everything random
+    cases: int  # how many of each operation and type
+    differences: tuple[Difference, ...] = ()  # in the order in which they were found
+    # cases that ``agreed``, that both backends ``refused``, and that ``differed``, by operation
     counts: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     def total(self, what: str) -> int:
@@ -96,14 +69,7 @@ class Comparison:
 
 
 def parse_comparison(lines: Iterable[str]) -> Comparison:
-    """Return what lines of the program say.
-
-    Args:
-        lines: of its standard output.
-
-    Raises:
-        VerificationError: they are not the program's.
-    """
+    """Return what lines of the program say."""
     head: Comparison | None = None
     differences: list[Difference] = []
     counts: dict[str, Counter[str]] = {}

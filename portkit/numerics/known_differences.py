@@ -42,21 +42,7 @@ _Versions = Annotated[
 
 
 class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """An entry for differences that are understood.
-
-    Attributes:
-        kind: one of ``CLASSES``.
-        reason: why, for a person.
-        operation: regular expression of all of the operation's name.
-        elements: the same of its types.
-        who: ``device``, ``cpu`` or ``both``: who differs.
-        differs: regular expression of all of the kind of difference.
-        message: one that is found in what was found.
-        empty: whether the entry is for tensors without elements alone.
-        edges: whether it is for values at the edges of a type alone.
-        ulps: the largest difference of values, in units of the last place; any by default.
-        versions: of which it speaks, by their beginnings; all by default.
-    """
+    """An entry for differences that are understood."""
 
     kind: Annotated[_Kind, Meta(description="Whose the difference is.")]
     reason: Annotated[_Text, Meta(description="Why, for a person.")]
@@ -72,8 +58,13 @@ class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True
     ] = float("inf")
     versions: _Versions = ("",)
 
+    @cached_property
+    def _patterns(self) -> dict[str, Any]:
+        names = ("operation", "elements", "differs", "message")
+        return {name: compile_regex(getattr(self, name), name) for name in names}
+
     def __post_init__(self) -> None:
-        _ = self._operation, self._elements, self._differs, self._message
+        _ = self._patterns
 
     def explains(self, difference: Difference, who: str, part: Part, version: str) -> bool:
         """Whether this is about how a backend differs."""
@@ -83,37 +74,15 @@ class KnownDifference(Struct, frozen=True, forbid_unknown_fields=True, dict=True
             and (difference.empty or not self.empty)
             and (difference.edges or not self.edges)
             and part.ulps <= self.ulps
-            and self._operation.fullmatch(difference.operation) is not None
-            and self._elements.fullmatch(difference.elements) is not None
-            and self._differs.fullmatch(part.kind) is not None
-            and self._message.search(part.message) is not None
+            and self._patterns["operation"].fullmatch(difference.operation) is not None
+            and self._patterns["elements"].fullmatch(difference.elements) is not None
+            and self._patterns["differs"].fullmatch(part.kind) is not None
+            and self._patterns["message"].search(part.message) is not None
         )
-
-    @cached_property
-    def _operation(self) -> Any:
-        return compile_regex(self.operation, "operation")
-
-    @cached_property
-    def _elements(self) -> Any:
-        return compile_regex(self.elements, "elements")
-
-    @cached_property
-    def _differs(self) -> Any:
-        return compile_regex(self.differs, "differs")
-
-    @cached_property
-    def _message(self) -> Any:
-        return compile_regex(self.message, "message")
 
 
 class UnlaunchedKernels(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """An entry for kernels that no operation launches.
-
-    Attributes:
-        kernels: regular expression of all of a kernel's name.
-        reason: why.
-        versions: of which it speaks, by their beginnings; all by default.
-    """
+    """An entry for kernels that no operation launches."""
 
     kernels: Annotated[Regex, Meta(description="Fits all of a kernel's name (RE2).")]
     reason: Annotated[_Text, Meta(description="Why no operation launches them.")]
@@ -140,29 +109,18 @@ class KnownTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Differences and what explains them.
+    """Differences and what explains them."""
 
-    Attributes:
-        explained: each difference of one backend with its entry.
-        unexplained: the others.
-        idle: entries for this version that explain nothing.
-    """
-
+    # each difference of one backend with its entry
     explained: tuple[tuple[Difference, str, KnownDifference], ...]
-    unexplained: tuple[tuple[Difference, str], ...]
-    idle: tuple[KnownDifference, ...]
+    unexplained: tuple[tuple[Difference, str], ...]  # the others
+    idle: tuple[KnownDifference, ...]  # entries for this version that explain nothing
 
 
 def judge_differences(
     differences: Iterable[Difference], table: KnownTable, version: str
 ) -> Judgement:
-    """Return which entry explains which difference; the first one that does counts.
-
-    Args:
-        differences: that were found.
-        table: what is understood.
-        version: of the tree.
-    """
+    """Return which entry explains which difference; the first one that does counts."""
     explained: list[tuple[Difference, str, KnownDifference]] = []
     unexplained: list[tuple[Difference, str]] = []
     for difference in differences:
@@ -203,9 +161,5 @@ def find_reasons(kernels: Sequence[str], table: KnownTable, version: str) -> dic
 
 
 def load_table(directory: Directory, name: str = FILE) -> KnownTable:
-    """Return the table of a file in a directory.
-
-    Raises:
-        ProfileError: it is malformed.
-    """
+    """Return the table of a file in a directory."""
     return directory.typed(name, KnownTable)

@@ -26,14 +26,8 @@ def place_program(
     Nothing is written into the tree. A second call brings the files up to date, and leaves those
     alone that have not changed, so that cargo builds nothing anew.
 
-    Args:
-        root: the ported tree.
-        name: of the codebase, which the link bears.
-        base: where the folders are kept; in the user's cache by default, one for each tree.
-        crate: the program's sources, by default portkit's own.
-
-    Raises:
-        DiskError: they cannot be written.
+    ``base``: where the folders are kept; in the user's cache by default, one for each tree.
+    ``crate``: the program's sources, by default portkit's own.
     """
     root, crate = root.resolve(), crate or shipped(CRATE)
     place = (base or cache_folder() / "proof") / path_key(root)

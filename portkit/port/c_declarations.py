@@ -77,8 +77,10 @@ def find_hip_names(workspace: Workspace) -> Mapping[str, str]:
         for symbol in block.symbols
         if _OF_API.fullmatch(symbol)
     }
-    known = ((symbol, find_mapping(symbol, _GROUPS)) for symbol in sorted(symbols))
-    found = {s: m.hip for s, m in known if m is not None and m.kind == "function" and m.hip}
+    known = ((symbol, find_mapping(symbol)) for symbol in sorted(symbols))
+    found = {
+        s: m.hip for s, m in known if m and m.group in _GROUPS and m.kind == "function" and m.hip
+    }
     times = Counter(found.values())
     return {symbol: hip for symbol, hip in found.items() if times[hip] == 1}
 

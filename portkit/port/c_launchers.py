@@ -20,7 +20,7 @@ from portkit.context.port_job import PortJob
 from portkit.hipify.paths import derive_hip_path
 from portkit.port import cuda_tools
 from portkit.port.hip_bindings import requires_bindings
-from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+from portkit.profiles.profile import CudaOnlyCrate
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value

@@ -31,6 +31,7 @@ from portkit.syntax import patterns
 from portkit.syntax.cfg import (
     ITEMS_WITH_INNER_ATTRIBUTES,
     Cfg,
+    drop_features,
     find_attributes,
     parse_cfg,
     parse_cfg_macro,
@@ -97,8 +98,22 @@ class _Piece(Value, frozen=True):
 def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
     """Return the copy of a place, its attributes included."""
     return copy_range(
-        site.job, site.source, site.start, site.node.end_byte, site.node, site.scope.symbol, instead
+        site.job,
+        site.source,
+        site.start,
+        site.node.end_byte,
+        site.node,
+        site.scope.symbol,
+        (*instead, *_without_unported(site)),
     )
+
+
+def _without_unported(site: Site) -> Iterator[tuple[Span, str]]:
+    """Yield the site's own conditions that name an unported feature, as its copy has them."""
+    off = frozenset(site.job.vendor.unported)
+    for attribute, cfg in site.conditions:
+        if not cfg.features().isdisjoint(off) and cfg.without(off) is None:
+            yield span_of(attribute), site.job.rename(drop_features(node_text(attribute), off))
 
 
 def copy_file(job: PortJob, source: SourceFile) -> str:
@@ -277,6 +292,10 @@ def _evaluate_cfg(
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
             return (_Piece(attribute.start_byte, attribute.end_byte, as_it_is),)
+        is_profiles = _has_text_place(job, source, attribute)
+        if value is None and not is_profiles and not cfg.features().isdisjoint(off):
+            text = node_text(attribute)
+            return (_Piece(*attribute.byte_range, job.rename(drop_features(text, off))),)
         if value is None:
             continue
         if value and _ends_its_block(node) and len(own) == 1:
@@ -309,6 +328,12 @@ def _find_replaced_cfg(job: PortJob, source: SourceFile, attribute: Node) -> Cfg
     if not pieces:
         return None
     return parse_cfg(_assemble_copy(job, source, *attribute.byte_range, pieces))
+
+
+def _has_text_place(job: PortJob, source: SourceFile, node: Node) -> bool:
+    """Whether the profile says what a part of a node is, whether that is written yet or not."""
+    span = Span(*node.byte_range)
+    return any(span.encloses(place.span) for place in find_text_places(job, source))
 
 
 def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.hipify.prelude import load_build_support, load_device_files
-from portkit.hipify.rules import unknown_name
+from portkit.hipify.rules import CODES
 from portkit.hipify.translated_sources import TranslatedSources
 from portkit.port.c_launchers import CrateLaunchers, find_launchers
 from portkit.port.hip_bindings import list_bindings_features
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from portkit.context.port_job import PortJob
     from portkit.hipify.kernel_profile import KernelProfile
     from portkit.hipify.translator import Translation
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
+    from portkit.profiles.profile import CudaOnlyCrate
     from portkit.workspace.cargo_workspace import Crate
 
 
@@ -256,7 +256,7 @@ class CrateCopy(Value, frozen=True, dict=True):
         for path, target in self._translated.targets.items():
             for name in sorted({*_CALLED.findall(self._translated.text(target))} - known):
                 yield Finding(
-                    code=unknown_name.CODE,
+                    code=CODES["unknown_name"],
                     path=path,
                     span=Span(0, 0),
                     construct="function of the HIP runtime",

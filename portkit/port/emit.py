@@ -39,7 +39,7 @@ from portkit.syntax.cfg import parse_cfg, widen_condition
 from portkit.syntax.imports import import_unnamed
 from portkit.syntax.name_table import normalize_rust, strip_comments_and_strings
 from portkit.syntax.precedence import join_by_or
-from portkit.syntax.source_file import node_text, parses_as_items
+from portkit.syntax.source_file import field_text, node_text, parses_as_items
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
@@ -117,7 +117,17 @@ def _finding(
         claims=(claims or (site.span,)) if intent.claims is None else intent.claims,
         entry=intent.entry,
         shadowed=intent.shadowed,
+        types=_types(site),
+        renamed=intent.renamed,
     )
+
+
+def _types(site: Site) -> tuple[str, ...]:
+    """Return the enum of a variant, or the types that the pattern of an arm names."""
+    if site.kind == "match_arm" and (pattern := site.node.child_by_field_name("pattern")):
+        return patterns.find_enum_names(pattern, site.scope.type_name)
+    owner = site.node.parent and site.node.parent.parent if site.kind == "enum_variant" else None
+    return (field_text(owner, "name"),) if owner is not None else ()
 
 
 def _keep(site: Site, code: str, intent: wants.Intent) -> Finding:
@@ -209,10 +219,13 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
         return finding
     error = error_arms.find_error_arm(site, pattern)
     if error is None:
-        return replace(finding, instead=error_arms.add_error_arm(site, pattern))
+        return replace(finding, fallback_edits=error_arms.add_error_arm(site, pattern))
     gone = error_arms.remove_error_arm(site, error)
     return replace(
-        finding, edits=(*finding.edits, gone), claims=(*finding.claims, Span(gone.start, gone.end))
+        finding,
+        edits=(*finding.edits, gone),
+        claims=(*finding.claims, Span(gone.start, gone.end)),
+        replaces_error_arm=True,
     )
 
 

@@ -110,16 +110,10 @@ def exclude_with_error_arm(finding: Finding, reason: str) -> Finding:
         finding,
         applicability=Applicability.KEEP,
         status=Status.TODO,
-        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.instead),
+        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.fallback_edits),
         message=f"left out by an arm that answers with an error: {reason}",
         reason=reason,
     )
-
-
-def has_error_arm(finding: Finding) -> bool:
-    """Whether an arm that answers with an error stands at a place that is to do."""
-    gone = any(edit.start < edit.end and not edit.text for edit in finding.edits)
-    return gone and finding.construct.startswith("match arm")
 
 
 def is_catch_all(arm: Node) -> bool:

@@ -70,6 +70,16 @@ def find_feature_conflict(site: Site) -> FeatureConflict | None:
     )
 
 
+def explain_pair(site: Site) -> str:
+    """Return why a person should look at one of a pair, and what a build with both lacks."""
+    if site.kind != "trait_item":
+        return PAIRED
+    return (
+        f"{PAIRED}. The trait `{site.name}` has CUDA's bounds and functions then, so"
+        f" {site.job.vendor.title}'s code in such a build may not compile"
+    )
+
+
 def exclude_original(site: Site) -> tuple[Edit, ...]:
     """Return the edit that takes a site away where its copy stands: with both features on."""
     source, written = site.job.source_feature, site.job.feature
@@ -269,5 +279,5 @@ def explain_giving_way(site: Site) -> str:
     if not site.is_cuda_only:
         return ""
     if is_paired(site):
-        return PAIRED
+        return explain_pair(site)
     return _IMPLEMENTED if explain_clash(site) and can_exclude_original(site) else ""

@@ -18,9 +18,12 @@ from portkit.context.port_job import PortJob, Site
 from portkit.port import gating
 from portkit.profiles.entries import Host
 from portkit.syntax.imports import find_import_leaves, read_leaf_name
+from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import field_text, node_text
 
 _INDENT: Final = "    "
+_ERROR: Final = re.compile(r"\{\s*(?:return\s+)?(?:(?:\w+::)*bail!|Err)\s*\([^;{}]*\);?\s*\}\s*\Z")
+"""The body of a function that answers with an error, and does nothing else."""
 
 
 @dataclass(frozen=True)
@@ -30,29 +33,33 @@ class HostComputation:
     node: Node  # the host's method
     asking: str  # the method that shows that a device has a kernel: the source's, else a peer's
     wanted: str  # the written vendor's
+    reads_host: bool  # whether the host's method also reads a storage that must be the host's
 
 
-def write_host_fallback(site: Site) -> str:
-    """Return such a method that copies to the host, computes there and copies back, or nothing."""
+def find_on_host(site: Site) -> HostComputation | None:
+    """Return the operation that a method shows the host to compute for the written vendor.
+
+    The method is the source vendor's, or a peer's where the source has none.
+    """
     job = site.job
     if site.scope.container != "trait impl" or site.scope.vendor:
-        return ""
+        return None
     device = site.name.partition("_")[0]
     if device not in (job.vendor.source, *job.vendor.peers):
-        return ""
+        return None
     if job.codebase.find_no_feature_entry(site.source.path) is None:
-        return ""
-    host, found = job.codebase.host, find_host_computation(job, _beside(site))
-    if host is None or found is None or site.name != found.asking:
-        return ""
-    storage = next(kind for _, kind in _given(found.node) if host.storage in kind)
-    said = re.search(rf"((?:\w+::)+){host.storage}", storage)
-    crate = said[1] if said is not None else _crate(site, host.storage)
-    if not crate:
-        return ""
-    text = _written(site, host, found, crate).replace("\n", f"\n{site.indent}")
+        return None
+    found = find_host_computation(job, _beside(site))
+    if found is None or site.name != found.asking:
+        return None
+    return found if _find_path(site, found) else None
+
+
+def write_by_host(site: Site, found: HostComputation) -> str:
+    """Return a method that copies to the host, computes there and copies back."""
+    text = _written(site, found).replace("\n", f"\n{site.indent}")
     if gating.requires_cfg(site):
-        return gating.add_attribute(site, gating.write_feature_attribute(job), text)
+        return gating.add_attribute(site, gating.write_feature_attribute(site.job), text)
     return text
 
 
@@ -61,6 +68,7 @@ def find_host_computation(job: PortJob, members: Sequence[Node]) -> HostComputat
     host = job.codebase.host
     if host is None:
         return None
+    variant = host.name.capitalize()
     named = {field_text(node, "name"): node for node in members if node.type == "function_item"}
     for device in (job.vendor.source, *job.vendor.peers):
         for name in named:
@@ -68,10 +76,14 @@ def find_host_computation(job: PortJob, members: Sequence[Node]) -> HostComputat
             node = named.get(f"{host.name}_{operation}")
             if of != device or node is None:
                 continue
+            if of == job.vendor.source and _ERROR.search(node_text(named[name])):
+                return None  # the written vendor answers as the source does
             storages = [each for each, kind in _given(node) if host.storage in kind]
             used = all(each.isidentifier() and not each.startswith("_") for each in storages)
             if storages and used:
-                return HostComputation(node, name, f"{job.vendor.name}_{operation}")
+                own = rf"\b{host.storage.replace(variant, '')}\s*::\s*{variant}\b"
+                reads = re.search(own, strip_comments_and_strings(node_text(node))) is not None
+                return HostComputation(node, name, f"{job.vendor.name}_{operation}", reads)
     return None
 
 
@@ -95,7 +107,7 @@ def _beside(site: Site) -> Sequence[Node]:
 
 
 def _crate(site: Site, storage: str) -> str:
-    """Return the path at which a file has the host's storage, without its name."""
+    """Return the path at which a file imports the host's storage, without its name."""
 
     def find() -> str:
         for node in site.source.tree.root_node.children:
@@ -107,8 +119,22 @@ def _crate(site: Site, storage: str) -> str:
     return site.memoize("host's storage", make=find)
 
 
-def _written(site: Site, host: Host, found: HostComputation, crate: str) -> str:
-    job = site.job
+def _find_path(site: Site, found: HostComputation) -> str:
+    """Return the path at which a file has the host's storage, without its name."""
+    host = _host_of(site)
+    storage = next(kind for _, kind in _given(found.node) if host.storage in kind)
+    said = re.search(rf"((?:\w+::)+){host.storage}", storage)
+    return said[1] if said is not None else _crate(site, host.storage)
+
+
+def _host_of(site: Site) -> Host:
+    host = site.job.codebase.host
+    assert host is not None  # an operation is found by it
+    return host
+
+
+def _written(site: Site, found: HostComputation) -> str:
+    job, host, crate = site.job, _host_of(site), _find_path(site, found)
     given, name_on_host = _given(found.node), field_text(found.node, "name")
     body = found.node.child_by_field_name("body")
     assert body is not None  # an implementation has one

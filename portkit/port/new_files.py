@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from portkit.hipify.kernels_crate import KernelsCrate
     from portkit.hipify.translated_sources import TranslatedSources
     from portkit.hipify.translator import Translation
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
     from portkit.profiles.entries import HipSources
+    from portkit.profiles.profile import CudaOnlyCrate
     from portkit.workspace.cargo_resolution import Manifest
 
 Kind = TypeVar("Kind")

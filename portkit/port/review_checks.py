@@ -182,11 +182,15 @@ def _not_written(site: Site, finding: Finding, alone: CudaOnlyReason) -> Finding
     it is. What every build has is for a person.
     """
     title, trust = site.job.vendor.title, Applicability.REVIEW
-    shared = error_arms.move_to_fallback_arm(site) if finding.instead and alone.settled else None
+    shared = (
+        error_arms.move_to_fallback_arm(site) if finding.fallback_edits and alone.settled else None
+    )
     if shared is not None:
         said = f"{alone.reason}: {title} does what devices share: see that it is right"
-        return replace(finding, applicability=trust, edits=(shared,), instead=(), message=said)
-    if site.kind == "match_arm" and finding.instead:
+        return replace(
+            finding, applicability=trust, edits=(shared,), fallback_edits=(), message=said
+        )
+    if site.kind == "match_arm" and finding.fallback_edits:
         said = f"{alone.reason}: {title}'s arm answers with an error: see what it should do"
         left = error_arms.exclude_with_error_arm(finding, _ALONE)
         return replace(left, applicability=trust, message=said)
@@ -203,7 +207,7 @@ def _not_written(site: Site, finding: Finding, alone: CudaOnlyReason) -> Finding
         applicability=trust,
         status=Status.NONE,
         edits=(),
-        instead=(),
+        fallback_edits=(),
         message=f"{alone.reason}: {said}",
         reason=alone.reason,
     )

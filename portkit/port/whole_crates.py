@@ -19,8 +19,12 @@ from msgspec.structs import replace
 
 from portkit.context.port_job import PortJob
 from portkit.hipify.paths import BUILD_SCRIPT
-from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-from portkit.profiles.profile import CodebaseProfile, VendorProfile, format_dependency
+from portkit.profiles.profile import (
+    CodebaseProfile,
+    CudaOnlyCrate,
+    VendorProfile,
+    format_dependency,
+)
 from portkit.syntax.features import is_feature_spelling
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.word_search import build_word_finder

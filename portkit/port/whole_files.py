@@ -11,8 +11,8 @@ from tree_sitter import Node
 from portkit.context.port_job import Gating, PortJob
 from portkit.port.manifest_targets import find_target
 from portkit.syntax.cfg import parse_cfg, parse_conditions
+from portkit.syntax.items import find_public_names
 from portkit.syntax.module_files import find_declarations, find_module_files, read_path
-from portkit.syntax.public_names import find_public_names
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value
 

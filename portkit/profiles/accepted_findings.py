@@ -1,4 +1,4 @@
-"""``portkit.review.toml``: the places that a person has looked at and accepted as they are.
+"""``portkit.review.toml``: the findings that you have reviewed and accepted.
 
 ``portkit review`` writes the whole file, a line for each place, sorted; so two branches that accept
 different places merge, and what people write by hand, ``portkit.toml``, is never rewritten.
@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from portkit.errors import ConfigError
-from portkit.profiles.entries import Text
+from portkit.profiles.entries import Text, describe
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.typed_toml import LARGEST, InvalidValueError, KeyLines, decode_toml
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_if_present
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from portkit.syntax.source_file import SourceFile
 
 NAME: Final = "portkit.review.toml"
 _HEAD: Final = """\
@@ -38,13 +35,13 @@ Content = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="16 hexadecimal di
 class AcceptanceEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A place that was looked at."""
 
-    at: Annotated[Text, Meta(description="The file and the item, for readers of this file.")]
+    at: Annotated[Text, describe("The file and the item, for readers of this file.")]
     content: Annotated[
         tuple[Content, ...],
-        Meta(
+        describe(
+            "What stood and what is written there, hashed; a second one is what stands "
+            "there since the port was written.",
             min_length=1,
-            description="What stood and what is written there, hashed; a second one is what stands"
-            " there since the port was written.",
         ),
     ]
 
@@ -53,7 +50,7 @@ class AcceptanceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The places that a person has looked at and accepted as they are."""
 
     looked_at: Annotated[
-        dict[str, AcceptanceEntry], Meta(description="By the identity that reports show.")
+        dict[str, AcceptanceEntry], describe("By the identity that reports show.")
     ] = {}
 
     def __post_init__(self) -> None:
@@ -63,13 +60,7 @@ class AcceptanceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Acceptance(Value, frozen=True):
-    """That a place was looked at.
-
-    Attributes:
-        at: the file and the item.
-        content: the hashes of what was accepted.
-        line: where the file says so; 0 before it does.
-    """
+    """A reviewed and accepted finding."""
 
     at: str
     content: tuple[str, ...]
@@ -77,13 +68,10 @@ class Acceptance(Value, frozen=True):
 
 
 def read_own_file(file: Path) -> bytes | None:
-    """Return a file in which people speak to portkit; None where there is none.
+    """Return the content of a file of decisions, or None if it does not exist.
 
     What stands under its name and is no file of the tree would be passed over by a scan, and what
     it says with it.
-
-    Raises:
-        ConfigError: it is no plain file, or cannot be read.
     """
     try:
         return read_if_present(file, LARGEST)
@@ -94,11 +82,7 @@ def read_own_file(file: Path) -> bytes | None:
 
 
 def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
-    """Return what a file says, by the identities of the places; nothing where there is no file.
-
-    Raises:
-        ConfigError: the file is malformed.
-    """
+    """Return the acceptances in a file by identity; empty without a file."""
     if source is None:
         return {}
     said = decode_toml(source.data, NAME, AcceptanceFile, ConfigError)
@@ -110,19 +94,13 @@ def parse_acceptances(source: SourceFile | None) -> Mapping[str, Acceptance]:
 
 
 def read_acceptances(directory: Path) -> tuple[bytes | None, Mapping[str, Acceptance]]:
-    """Return the file of the tree at a path, none where there is none, and what it says.
-
-    Raises:
-        ConfigError: the file is malformed, or cannot be read.
-    """
-    from portkit.syntax.source_file import SourceFile
-
+    """Return the file in a folder, or None, and its acceptances."""
     data = read_own_file(directory / NAME)
     return data, parse_acceptances(None if data is None else SourceFile(NAME, data))
 
 
 def format_acceptances(looked: Mapping[str, Acceptance]) -> str:
-    """Return the file that says what was looked at: the same places make the same bytes."""
+    """Return the text of the file; the same acceptances make the same bytes."""
     ordered = sorted(looked.items(), key=lambda each: (each[1].at, each[0]))
     lines = [
         f"{place} = {{ at = {quote_toml(each.at)}, content = {json.dumps(list(each.content))} }}\n"

@@ -6,32 +6,25 @@ what else the repair of a defect needs, or why there is none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from portkit.profiles.entries import Entry, Page, TokenPatch
+from portkit.codebases.directory import Directory
+from portkit.profiles.entries import Entry, Page, TokenPatch, describe
 from portkit.syntax.typed_toml import InvalidValueError
-
-if TYPE_CHECKING:
-    from portkit.codebases.directory import Directory
 
 FILE: Final = "upstream.toml"
 """In the directory of a codebase."""
-
 SUBJECT: Final = 72
 """How many characters the first line of a commit's message may have, as git's own have."""
 
 
 class DefectPatch(TokenPatch, frozen=True, kw_only=True, tag=False):
-    """Tokens of the source vendor's side that a repair writes in another way, and no copy has.
-
-    Attributes:
-        count: how often they stand in each item; 0 for any number.
-    """
+    """Tokens of the source vendor's side that a repair writes in another way, and no copy has."""
 
     count: Annotated[
-        int, Meta(ge=0, description="How often they stand in each item; 0 for any number.")
+        int, describe("How often they stand in each item; 0 for any number.", ge=0)
     ] = 1
 
     def __post_init__(self) -> None:
@@ -42,26 +35,17 @@ class DefectPatch(TokenPatch, frozen=True, kw_only=True, tag=False):
 
 
 class Defect(Entry, frozen=True, kw_only=True):
-    """A defect of the codebase.
+    """A defect of the codebase."""
 
-    Attributes:
-        page: the name of its page, which says what is wrong, shows it by a test and says how it is
-            mended.
-        subject: what its repair does, as the first line of a commit's message.
-        crate: the package that has the test; the codebase's own by default.
-        without: why there is no repair.
-        change: what the repair changes besides what the patches for copies say.
-    """
-
-    page: Annotated[Page, Meta(description="The page about it, without its ending.")]
+    page: Annotated[Page, describe("The page about it, without its ending.")]
     subject: Annotated[
-        str, Meta(max_length=SUBJECT, description="The first line of the repair's commit.")
+        str, describe("The first line of the repair's commit.", max_length=SUBJECT)
     ] = ""
-    crate: Annotated[str, Meta(description="The package that has the test.")] = ""
-    without: Annotated[str, Meta(description="Why there is no repair.")] = ""
+    crate: Annotated[str, describe("The package that has the test.")] = ""
+    without: Annotated[str, describe("Why there is no repair.")] = ""
     change: Annotated[
         tuple[DefectPatch, ...],
-        Meta(description="What the repair changes besides what the patches for copies say."),
+        describe("What the repair changes besides what the patches for copies say."),
     ] = ()
 
     def __post_init__(self) -> None:
@@ -77,11 +61,7 @@ class DefectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def load_defects(directory: Directory) -> tuple[Defect, ...]:
-    """Return the defects of a codebase; none where its directory says nothing of any.
-
-    Raises:
-        ProfileError: the file is malformed, or names a page twice.
-    """
+    """Return the defects of a codebase; none if its directory declares none."""
     if not directory.has(FILE):
         return ()
     found = directory.typed(FILE, DefectFile).defect

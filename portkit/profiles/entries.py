@@ -8,9 +8,10 @@ reported, unless its ``since`` and ``until`` say that it has nothing to do in th
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -20,54 +21,32 @@ from portkit.syntax.semver import version_precedence
 from portkit.syntax.token_patterns import TokenPattern
 from portkit.syntax.typed_toml import InvalidValueError
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
-Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+def describe(description: str, **more: Any) -> Meta:
+    """Return the description of a key, for the schema that editors read."""
+    return Meta(description=description, **more)
+
+
+_SOME: Final[dict[str, Any]] = {"pattern": r"\S", "title": "a text with something in it"}
+
+Text = Annotated[str, Meta(**_SOME)]
 Version = Annotated[
     str, Meta(pattern=r"^(\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?)?$", title="a version as 0.11.1")
 ]
 FullVersion = Annotated[str, Meta(pattern=r"^\d+\.\d+\.\d+$", title="a version as 0.11.1")]
-Reason = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="Why, for the reader of the report.",
-    ),
-]
+Reason = Annotated[str, describe("Why, for the reader of the report.", **_SOME)]
 Paths = Annotated[
     str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="A pattern over paths relative to the root; * stands for any characters.",
-    ),
+    describe("A pattern over paths relative to the root; * stands for any characters.", **_SOME),
 ]
-Symbol = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="A pattern over items, such as CudaDevice::compile.",
-    ),
-]
-Template = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a text with something in it",
-        description="A file among the templates.",
-    ),
-]
-
-
+Symbol = Annotated[str, describe("A pattern over items, such as CudaDevice::compile.", **_SOME)]
+Template = Annotated[str, describe("A file among the templates.", **_SOME)]
 Page = Annotated[
     str,
-    Meta(
+    describe(
+        "The page about a defect of the codebase, without its ending.",
         pattern=r"^([a-z0-9]+(-[a-z0-9]+)*)?$",
         title="a name as conv-kernel-layout",
-        description="The page about a defect of the codebase, without its ending.",
     ),
 ]
 
@@ -83,27 +62,20 @@ def parse_release(version: str) -> tuple[int, ...]:
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """One entry of a profile.
-
-    Attributes:
-        since: the first version of the codebase in which it has something to do; empty for any.
-        until: the first version in which it has nothing to do any more; empty for none.
-        published: whether every published version has what it names; what the repository alone has
-            may be missing from a tree.
-    """
+    """One entry of a profile."""
 
     since: Annotated[
-        Version, Meta(description="The first version in which the entry has something to do.")
+        Version, describe("The first version in which the entry has something to do.")
     ] = ""
     until: Annotated[
-        Version, Meta(description="The first version in which it has nothing to do any more.")
+        Version, describe("The first version in which it has nothing to do any more.")
     ] = ""
 
     published: Annotated[
         bool,
-        Meta(
-            description="Whether every published version has what it names; what the repository"
-            " alone has may be missing from a tree."
+        describe(
+            "Whether every published version has what it names; what the repository alone "
+            "has may be missing from a tree."
         ),
     ] = True
 
@@ -120,12 +92,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
 
 class Keep(Entry, frozen=True, kw_only=True):
-    """Files that are left alone on purpose.
-
-    Attributes:
-        path: a pattern over paths relative to the root.
-        reason: why, for the reader of the report.
-    """
+    """Files that are left alone on purpose."""
 
     path: Paths
     reason: Reason
@@ -136,18 +103,12 @@ class NoFeatureFiles(Entry, frozen=True, kw_only=True):
 
     They launch kernels of the codebase's own that are not ported, say. There the written vendor
     takes the path of a build without the source's feature; its devices are told apart all the same.
-
-    Attributes:
-        path: a pattern over paths relative to the root.
-        reason: why, for the reader of the report.
-        besides: patterns over those of these files that are ported as any other.
     """
 
     path: Paths
     reason: Reason
     besides: Annotated[
-        tuple[Paths, ...],
-        Meta(description="Those of these files that are ported as any other."),
+        tuple[Paths, ...], describe("Those of these files that are ported as any other.")
     ] = ()
 
     def holds(self, path: str) -> bool:
@@ -158,35 +119,25 @@ class NoFeatureFiles(Entry, frozen=True, kw_only=True):
 
 
 class Condition(Entry, frozen=True, kw_only=True):
-    """A decision about conditions on the device.
-
-    Attributes:
-        when: a regular expression, as RE2 has them, that is looked for in the whole construct.
-        path: a pattern over paths; empty for any.
-        verdict: ``widen`` or ``keep``; of a condition on a peer, ``peer``, which keeps it, or
-            ``join``.
-        reason: why, for the reader of the report.
-    """
+    """A decision about conditions on the device."""
 
     when: Annotated[
         str,
-        Meta(
-            pattern=r"\S",
-            title="a text with something in it",
-            description="A regular expression (RE2) that is looked for in the whole condition's"
-            " text.",
+        describe(
+            "A regular expression (RE2) that is looked for in the whole condition's text.",
+            **_SOME,
             extra_json_schema={"format": "regex"},
         ),
     ]
     verdict: Annotated[
         Literal["widen", "keep", "peer", "join"],
-        Meta(
-            description="widen: it holds for ROCm too; keep: it is left alone; peer: a condition"
-            " on a peer, which is left alone; join: one on a peer that holds for ROCm too."
+        describe(
+            "widen: it holds for ROCm too; keep: it is left alone; peer: a condition on a "
+            "peer, which is left alone; join: one on a peer that holds for ROCm too."
         ),
     ]
     reason: Reason
-    path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
+    path: Annotated[Paths, describe("A pattern over paths; any by default.")] = "*"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -206,12 +157,7 @@ class Condition(Entry, frozen=True, kw_only=True):
 
 
 class PatchEntry(Entry, frozen=True, kw_only=True):
-    """What every patch says.
-
-    Attributes:
-        path: a pattern over paths relative to the root.
-        reason: why, for the reader of the report.
-    """
+    """What every patch says."""
 
     path: Paths
     reason: Reason
@@ -227,58 +173,33 @@ class PatchEntry(Entry, frozen=True, kw_only=True):
 
 
 class ItemOverride(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
-    """An item whose copy is a template, since the two platforms' libraries differ.
-
-    Attributes:
-        path: a pattern over the CUDA side's file.
-        symbol: the item, such as ``CudaDevice::compile``.
-        template: what stands there in the copy.
-        reason: what differs between the two platforms.
-        fingerprints: for each upstream version that the template was written against, the hash of
-            the CUDA item.
-    """
+    """An item whose copy is a template, since the two platforms' libraries differ."""
 
     symbol: Symbol
     template: Template
     fingerprints: Annotated[
         dict[str, Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="a fingerprint")]],
-        Meta(
-            description="The hash of the CUDA item in each version that the template was written"
-            " against."
+        describe(
+            "The hash of the CUDA item in each version that the template was written against."
         ),
     ] = {}
 
 
 class TokenPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code"):
-    """Tokens of the CUDA side for which the copy has something else.
-
-    Attributes:
-        path: a pattern over the CUDA side's file.
-        symbol: a pattern over its items; empty for the file as a whole.
-        match: the tokens as they stand on the CUDA side (`portkit.syntax.token_patterns`).
-        write: what stands there in the copy, at most a line; ``$name`` for what was captured,
-            ``$all`` for all of the place.
-        template: the same as a file, for what is longer.
-        count: how often the tokens stand in each item.
-        reason: why, for the reader of the report.
-    """
+    """Tokens of the CUDA side for which the copy has something else."""
 
     place: ClassVar[tuple[str, ...]] = ("symbol", "match")
 
     match: Annotated[
         str,
-        Meta(
-            pattern=r"\S",
-            title="a text with something in it",
-            description="Tokens of the CUDA side; $name stands for those up to the next one.",
-        ),
+        describe("Tokens of the CUDA side; $name stands for those up to the next one.", **_SOME),
     ]
     symbol: Symbol = "*"
-    write: Annotated[str, Meta(description="What stands there in the copy, at most a line.")] = ""
+    write: Annotated[str, describe("What stands there in the copy, at most a line.")] = ""
     template: Annotated[
-        str, Meta(description="A file among the templates, for what is longer than a line.")
+        str, describe("A file among the templates, for what is longer than a line.")
     ] = ""
-    count: Annotated[int, Meta(ge=1, description="How often they stand in each item.")] = 1
+    count: Annotated[int, describe("How often they stand in each item.", ge=1)] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -290,7 +211,7 @@ class TokenPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code"):
 
     @cached_property
     def pattern(self) -> TokenPattern:
-        """The tokens that are looked for."""
+        """The tokens to find."""
         return TokenPattern.of(self.match)
 
 
@@ -300,16 +221,12 @@ class CopyRepair(TokenPatch, frozen=True, kw_only=True, tag="PK107"):
     Attributes:
         write: in the words of the CUDA side, as ``template`` is: the copy has it under the name
             table.
-        source: what stands on the CUDA side once it is repaired (`portkit.repairs`), where that is
-            not what the copy has.
-        page: the page about the defect, without its ending.
     """
 
     source: Annotated[
         str,
-        Meta(
-            description="What stands on the CUDA side once it is repaired, where that is not what"
-            " the copy has."
+        describe(
+            "What stands on the CUDA side once it is repaired, where that is not what the copy has."
         ),
     ] = ""
     page: Page = ""
@@ -324,15 +241,7 @@ class CopyPatch(TokenPatch, frozen=True, kw_only=True, tag="PK108"):
 
 
 class Section(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
-    """A section of a page of documentation.
-
-    Attributes:
-        path: the page, relative to the root.
-        before: the heading that it is set before.
-        heading: its own heading.
-        template: the section.
-        reason: why, for the reader of the report.
-    """
+    """A section of a page of documentation."""
 
     place: ClassVar[tuple[str, ...]] = ("before",)
 
@@ -342,59 +251,34 @@ class Section(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK10
 
 
 class Guard(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
-    """A statement at the beginning of a function that is not ported.
-
-    Attributes:
-        path: a pattern over paths.
-        symbol: the function.
-        template: the statement.
-        lacking: what stands in the statement for a parameter that the function lacks in some
-            versions, by its name.
-        calls: items that the statement calls, which are written behind the function; none by
-            default.
-        reason: why, for the reader of the report.
-    """
+    """A statement at the beginning of a function that is not ported."""
 
     symbol: Symbol
     template: Template
     lacking: Annotated[
         dict[Text, Text],
-        Meta(description="What stands for a parameter that the function lacks, by its name."),
+        describe("What stands for a parameter that the function lacks, by its name."),
     ] = field(default_factory=dict)
     calls: Annotated[
-        str, Meta(description="A file among the templates: items that the statement calls.")
+        str, describe("A file among the templates: items that the statement calls.")
     ] = ""
 
 
 class ExtraArms(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
-    """Arms of a ``match`` that no arm of the source vendor gives.
-
-    Attributes:
-        path: a pattern over paths.
-        symbol: the function that holds the match.
-        template: the arms.
-        reason: why, for the reader of the report.
-    """
+    """Arms of a ``match`` that no arm of the source vendor gives."""
 
     symbol: Symbol
     template: Template
 
 
 class ProsePatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
-    """A change to a comment or a message of the tree.
-
-    Attributes:
-        find: the exact text.
-        write: what stands there afterwards.
-        path: a pattern over paths; any by default.
-        reason: why, for the reader of the report.
-    """
+    """A change to a comment or a message of the tree."""
 
     place: ClassVar[tuple[str, ...]] = ("find",)
 
     find: Text
     write: Text
-    path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
+    path: Annotated[Paths, describe("A pattern over paths; any by default.")] = "*"
 
 
 class TextPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK109"):
@@ -402,10 +286,6 @@ class TextPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK
 
     Attributes:
         path: a pattern over paths; files that are kept are looked at too.
-        find: the exact text, wherever it stands in a file.
-        write: what stands there afterwards, ``$all`` for the text itself, and
-            ``$version`` for the version of the workspace.
-        reason: why, for the reader of the report.
     """
 
     place: ClassVar[tuple[str, ...]] = ("find",)
@@ -413,9 +293,9 @@ class TextPatch(PatchEntry, frozen=True, kw_only=True, tag_field="code", tag="PK
     find: Text
     write: Annotated[
         Text,
-        Meta(
-            description="What stands there afterwards; $all for the text, $version for the"
-            " version of the workspace."
+        describe(
+            "What stands there afterwards; $all for the text, $version for the version of "
+            "the workspace."
         ),
     ]
 
@@ -425,20 +305,14 @@ Patch = ItemOverride | Section | Guard | CopyRepair | CopyPatch | TextPatch | Ex
 
 
 class FeatureConflict(Entry, frozen=True, kw_only=True):
-    """Items under the source vendor's feature that cannot stand beside their copies.
-
-    Attributes:
-        path: a pattern over paths.
-        symbol: a pattern over the items, and over what holds them.
-        reason: why, for the reader of the report.
-    """
+    """Items under the source vendor's feature that cannot stand beside their copies."""
 
     path: Paths
     symbol: Symbol
     reason: Reason
 
     def applies(self, path: str, symbol: str) -> bool:
-        """Whether this is about what stands under a symbol of a file."""
+        """Whether this is about a symbol of a file."""
         return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
 
 
@@ -446,32 +320,23 @@ KernelsForm = Literal["translated", "shared"]
 
 
 class KernelsCrate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The crate of kernels.
-
-    Attributes:
-        source: the crate with the CUDA kernels.
-        name: the crate that the port writes; empty for one made from the codebase's name.
-        form: whether it has translations of the CUDA sources, or has those compiled as they stand.
-    """
+    """The crate of kernels."""
 
     source: Text
-    name: str = ""
+    name: str = ""  # The crate that the port writes; empty for one made from the codebase's name.
+    # Whether it has translations of the CUDA sources, or has those compiled as they stand.
     form: KernelsForm = "translated"
 
 
 class HipSources(Entry, frozen=True, kw_only=True):
-    """A folder of CUDA sources whose translations lie beside them.
+    """A folder of CUDA sources whose translations lie beside them."""
 
-    Attributes:
-        source: the CUDA source that says that the folder is there, or a pattern over such sources,
-            whose folder is what stands before the first ``*``, up to a ``/``.
-        reason: what the translations are for.
-        prelude: where the prelude's headers are: beside the translations, or in the crate of
-            kernels, whose ``src`` the build names to the compiler.
-    """
-
+    # The CUDA source that says that the folder is there, or a pattern over such sources, whose
+    # folder is what stands before the first ``*``, up to a ``/``.
     source: Text
     reason: Reason
+    # Where the prelude's headers are: beside the translations, or in the crate of kernels, whose
+    # ``src`` the build names to the compiler.
     prelude: Literal["beside", "kernels"] = "beside"
 
     @property
@@ -491,104 +356,66 @@ class HipSources(Entry, frozen=True, kw_only=True):
 
 
 class Renamed(Entry, frozen=True, kw_only=True):
-    """An identifier of the codebase's own that not every version has.
-
-    Attributes:
-        to: what it becomes.
-    """
+    """An identifier of the codebase's own that not every version has."""
 
     to: Text
 
 
 class Unported(Entry, frozen=True, kw_only=True):
-    """A feature without a counterpart, or a name that is kept, that not every version has.
-
-    Attributes:
-        reason: why, for the reader of the report.
-    """
+    """A feature without a counterpart, or a name that is kept, that not every version has."""
 
     reason: Reason
 
 
 class Added(Entry, frozen=True, kw_only=True):
-    """A file to add that not every version has a place for.
-
-    Attributes:
-        template: what it is made from.
-    """
+    """A file to add that not every version has a place for."""
 
     template: Template
 
 
 class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether a file of the tree holds a text: templates name it as ``facts.NAME``.
+    """Whether a file of the tree holds a text: templates name it as ``facts.NAME``."""
 
-    Attributes:
-        path: the file, relative to the root.
-        holds: the text; empty for a file that only has to exist.
-        missing: the answer where there is no such file.
-    """
-
-    path: Annotated[Text, Meta(description="A file of the tree, relative to the root.")]
-    holds: Annotated[str, Meta(description="A text; empty for a file that has to exist.")] = ""
-    missing: Annotated[bool, Meta(description="The answer where there is no such file.")] = False
+    path: Annotated[Text, describe("A file of the tree, relative to the root.")]
+    holds: Annotated[str, describe("A text; empty for a file that has to exist.")] = ""
+    missing: Annotated[bool, describe("The answer where there is no such file.")] = False
 
 
 Identifier = Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="an identifier")]
 _LONGEST_PART = 255
-_LONGEST_PATH = 1024
-"""How many bytes a file system takes of a name, and a person of a path."""
+_LONGEST_PATH = 1024  # How many bytes a file system takes of a name, and a person of a path.
 
 
 class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an operation of a user's is computed on the host.
 
     Its method is called as a device's is, by the host's name, and so is the host's storage.
-
-    Attributes:
-        name: what the host is called in the names of methods.
-        storage: the type of what an operation is given there.
-        download: the method of a device's storage that copies it to the host.
-        upload: the method of a device that copies a storage of the host's to it.
-        traits: what has these methods, as a path within the crate that has the storage.
     """
 
-    name: Annotated[
-        Identifier, Meta(description="What the host is called in the names of methods.")
-    ]
-    storage: Annotated[
-        Identifier, Meta(description="The type of what an operation is given there.")
-    ]
+    name: Annotated[Identifier, describe("What the host is called in the names of methods.")]
+    storage: Annotated[Identifier, describe("The type of what an operation is given there.")]
     download: Annotated[
-        Identifier, Meta(description="The method of a device's storage that copies it to the host.")
+        Identifier, describe("The method of a device's storage that copies it to the host.")
     ]
     upload: Annotated[
-        Identifier,
-        Meta(description="The method of a device that copies a storage of the host's to it."),
+        Identifier, describe("The method of a device that copies a storage of the host's to it.")
     ]
     traits: Annotated[
-        Text,
-        Meta(description="What has these methods: a path within the crate that has the storage."),
+        Text, describe("What has these methods: a path within the crate that has the storage.")
     ]
 
 
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Names of the codebase's own.
-
-    Attributes:
-        words: identifiers, and what they become.
-        kept: identifiers that name the source's platform and stay as they are, with the reason.
-    """
+    """Names of the codebase's own."""
 
     words: Annotated[
-        dict[str, Text | Renamed],
-        Meta(description="Identifiers of its own, and what they become."),
+        dict[str, Text | Renamed], describe("Identifiers of its own, and what they become.")
     ] = {}
     kept: Annotated[
         dict[str, Reason | Unported],
-        Meta(
-            description="Identifiers of its own that name CUDA's platform and stay as they are,"
-            " with the reason: every backend uses them."
+        describe(
+            "Identifiers of its own that name CUDA's platform and stay as they are, with "
+            "the reason: every backend uses them."
         ),
     ] = {}
 
@@ -596,64 +423,63 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is particular to one codebase."""
 
-    name: Annotated[Text, Meta(description="The codebase.")]
+    name: Annotated[Text, describe("The codebase.")]
     crate: Annotated[
-        Text, Meta(description="The crate whose presence says that a workspace is this codebase.")
+        Text, describe("The crate whose presence says that a workspace is this codebase.")
     ]
-    first_version: Annotated[Version, Meta(description="The first version that can be ported.")]
+    first_version: Annotated[Version, describe("The first version that can be ported.")]
     error_without_feature: Annotated[
-        str,
-        Meta(description="The variant of its error that says that the vendor's feature is off."),
+        str, describe("The variant of its error that says that the vendor's feature is off.")
     ] = ""
     uses: Annotated[
         tuple[Text, ...],
-        Meta(
-            description="Other codebases that it is built on, whose port its own takes: their"
-            " crates have the feature that the port writes."
+        describe(
+            "Other codebases that it is built on, whose port its own takes: their crates "
+            "have the feature that the port writes."
         ),
     ] = ()
     bindings: Annotated[
-        str, Meta(description="The crate of bindings that the port writes; NAME-hip by default.")
+        str, describe("The crate of bindings that the port writes; NAME-hip by default.")
     ] = ""
     feature: Annotated[
-        str, Meta(description="The Cargo feature that the port writes; rocm by default.")
+        str, describe("The Cargo feature that the port writes; rocm by default.")
     ] = ""
     source_feature: Annotated[
-        str, Meta(description="The Cargo feature of the CUDA backend; cuda by default.")
+        str, describe("The Cargo feature of the CUDA backend; cuda by default.")
     ] = ""
     source_bindings: Annotated[
         dict[FullVersion, FullVersion],
-        Meta(
-            description="The version of cudarc that its crates ask for, by the version of its own"
-            " from which on they do, where they hand cudarc out to what is built on them."
+        describe(
+            "The version of cudarc that its crates ask for, by the version of its own from "
+            "which on they do, where they hand cudarc out to what is built on them."
         ),
     ] = {}
     generator: Annotated[
         str,
-        Meta(
-            description="The crate that writes HIP sources at run time, where the port needs it;"
-            " NAME-ug-rocm by default."
+        describe(
+            "The crate that writes HIP sources at run time, where the port needs it; NAME-"
+            "ug-rocm by default."
         ),
     ] = ""
     variables: Annotated[
         str,
-        Meta(
-            description="How the names of the environment variables begin that the port reads;"
-            " NAME_ROCM by default."
+        describe(
+            "How the names of the environment variables begin that the port reads; "
+            "NAME_ROCM by default."
         ),
     ] = ""
     names: Words = Words()
     dependencies: Annotated[
         dict[str, str],
-        Meta(
-            description="Its own crates and their counterparts: facade and kernels are the crates"
-            " that the port writes, shared is what every backend may use, an empty text drops the"
+        describe(
+            "Its own crates and their counterparts: facade and kernels are the crates that "
+            "the port writes, shared is what every backend may use, an empty text drops the"
             " entry."
         ),
     ] = {}
     unported: Annotated[
         dict[str, Reason | Unported],
-        Meta(description="Its own features without a counterpart, with the reason."),
+        describe("Its own features without a counterpart, with the reason."),
     ] = {}
     host: Host | None = None
     kernels: KernelsCrate | None = None
@@ -665,11 +491,10 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     patch: tuple[Patch, ...] = ()
     facts: Annotated[
         dict[Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="a name")], Fact],
-        Meta(description="Whether files of the tree hold texts: templates name it facts.NAME."),
+        describe("Whether files of the tree hold texts: templates name it facts.NAME."),
     ] = {}
     templates: Annotated[
-        dict[str, Template | Added],
-        Meta(description="Files to add: path in the tree to template."),
+        dict[str, Template | Added], describe("Files to add: path in the tree to template.")
     ] = {}
 
     def __post_init__(self) -> None:

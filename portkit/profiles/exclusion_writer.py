@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import glob
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from portkit.errors import ConfigError
 from portkit.profiles.accepted_findings import quote_toml
 from portkit.profiles.settings import NAME, parse_settings
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.cargo_workspace import CUDA_CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PORTKIT: Final = "PK9"
 """How codes begin that are about portkit's own settings, or about what it could not read."""
@@ -22,16 +20,7 @@ _SLASHES: Final = (".rs", *CUDA_CODE)
 
 
 def check_excludable(code: str, place: str, message: str) -> None:
-    """Refuse to exclude a finding that is about what portkit itself reads.
-
-    Args:
-        code: of the place.
-        place: its identity.
-        message: what it says.
-
-    Raises:
-        ConfigError: it cannot be excluded.
-    """
+    """Refuse to exclude a finding about portkit's own settings."""
     if code.startswith(_PORTKIT):
         raise ConfigError(
             f"{place} is about portkit's own settings, so it cannot be excluded; fix what it names:"
@@ -40,16 +29,7 @@ def check_excludable(code: str, place: str, message: str) -> None:
 
 
 def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> None:
-    """Refuse an exclusion that would take back what a person has accepted.
-
-    Args:
-        code: what is excluded.
-        position: the finding to exclude, ``FILE:LINE``.
-        accepted: what was accepted of that code in its item, for the reader.
-
-    Raises:
-        ConfigError: there is some.
-    """
+    """Refuse an exclusion that would revoke an acceptance."""
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(
@@ -60,18 +40,7 @@ def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> 
 
 
 def append_exclusion(before: bytes, code: str, path: str, symbol: str, reason: str) -> bytes:
-    """Return ``portkit.toml`` with one more exclusion at its end; all else stays as it is.
-
-    Args:
-        before: the file; empty where there is none.
-        code: what is excluded.
-        path: in which file.
-        symbol: in which item.
-        reason: why.
-
-    Raises:
-        ConfigError: ``exclude`` is a list there, to which a table cannot be added.
-    """
+    """Return ``portkit.toml`` with one more exclusion at its end; all else stays as it is."""
     end = b"\r\n" if b"\r\n" in before else b"\n"
     lines = [
         "[[exclude]]",

@@ -7,44 +7,41 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase, translate
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import convert, field
 from msgspec.structs import replace
 
-from portkit.codebases.directory import TEMPLATES, vendor_directory
+from portkit.codebases.directory import TEMPLATES, Directory, vendor_directory
 from portkit.codebases.registry import MAIN
 from portkit.errors import ProfileError
-from portkit.profiles.entries import CodebaseFile, KernelsCrate, ProsePatch, TextPatch
-from portkit.profiles.feature_names import name_features
+from portkit.profiles.entries import (
+    CodebaseFile,
+    Condition,
+    Entry,
+    Fact,
+    FeatureConflict,
+    HipSources,
+    Host,
+    Keep,
+    KernelsCrate,
+    NoFeatureFiles,
+    Patch,
+    ProsePatch,
+    TextPatch,
+    Unported,
+)
 from portkit.profiles.vendor_file import VendorFile
 from portkit.syntax.name_table import NameTable
-from portkit.syntax.typed_toml import suggest_nearest
+from portkit.syntax.typed_toml import Key, suggest_nearest
 from portkit.syntax.value import Value
 from portkit.templates import is_shared
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.cuda_only_crate import CudaOnlyCrate
-    from portkit.profiles.entries import (
-        Condition,
-        Entry,
-        Fact,
-        FeatureConflict,
-        HipSources,
-        Host,
-        Keep,
-        NoFeatureFiles,
-        Patch,
-        Unported,
-    )
-    from portkit.syntax.typed_toml import Key
 
 Kind = TypeVar("Kind")
 
@@ -53,26 +50,19 @@ VENDOR: Final = "vendor.toml"
 
 
 class Facade(Value, frozen=True):
-    """The crate that has cudarc's shape under HIP's names.
-
-    Attributes:
-        name: what the tree calls it.
-        package: what it is called where it is published.
-        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
-            ``git``, ``version``, ...); empty where it holds a copy.
-        features: what the tree needs of it, where it is no copy.
-        older: by version of the source's bindings, the module with the shape that they had before.
-        shape: that of those modules which the tree's code is written against; empty for none.
-        unused: modules for libraries that the tree asks for nowhere.
-    """
+    """The crate that has cudarc's shape under HIP's names."""
 
     name: str
     package: str
+    # Where the tree takes it from, in the words of Cargo's dependencies (``path``, ``git``,
+    # ``version``, ...); empty where it holds a copy.
     source: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    # By version of the source's bindings, the module with the shape that they had before.
     older: Mapping[str, str] = field(default_factory=dict)
+    # That of those modules which the tree's code is written against; empty for none.
     shape: str = ""
-    unused: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()  # Modules for libraries that the tree asks for nowhere.
 
     @property
     def module(self) -> str:
@@ -80,11 +70,10 @@ class Facade(Value, frozen=True):
         return _module_name(self.name)
 
     def dependency(self, up: str, version: str) -> str:
-        """Return what a manifest says of the crate, without braces.
+        """Return the entry of a dependency on the crate, without braces.
 
         Args:
             up: the way from the manifest's folder to the workspace root, such as ``../``.
-            version: of the workspace, which a copy has too.
         """
         if not self.source:
             return f'path = "{up}{self.name}", version = "{version}"'
@@ -97,14 +86,11 @@ class Facade(Value, frozen=True):
 
 
 def format_dependency(source: Mapping[str, str], up: str) -> str:
-    """Return what a manifest says of a crate that is taken from elsewhere, without braces.
+    """Return the entry of a dependency on a crate from elsewhere, without braces.
 
     Args:
-        source: where from, in the words of Cargo's dependencies.
         up: the way from the manifest's folder to the workspace root, such as ``../``.
     """
-    import json
-
     said = dict(source)
     if "path" in said and not PurePath(said["path"]).is_absolute():
         said["path"] = up + said["path"]
@@ -112,17 +98,11 @@ def format_dependency(source: Mapping[str, str], up: str) -> str:
 
 
 class Generator(Value, frozen=True):
-    """The crate that writes HIP sources at run time, from the kernels of a compiler.
-
-    Attributes:
-        name: the crate's name.
-        source: the crate that writes CUDA sources, whose place it takes.
-        oldest: the first version of that crate whose kernels it reads.
-    """
+    """The crate that writes HIP sources at run time, from the kernels of a compiler."""
 
     name: str
-    source: str
-    oldest: str
+    source: str  # The crate that writes CUDA sources, whose place it takes.
+    oldest: str  # The first version of that crate whose kernels it reads.
 
     @property
     def module(self) -> str:
@@ -131,35 +111,7 @@ class Generator(Value, frozen=True):
 
 
 class VendorProfile(Value, frozen=True):
-    """What CUDA's names become on one vendor's platform.
-
-    Attributes:
-        name: the vendor backend that is written.
-        source: the vendor backend that is read.
-        variant: the name of its enum variants.
-        peers: other vendor backends that codebases hold.
-        vocabulary: the words of the source's platform.
-        peer_vocabulary: the words of the peers' platforms.
-        own_vocabulary: the words of the vendor's own platform.
-        source_maker: who makes the GPUs of the source's platform.
-        names: how to rename.
-        bindings: the crate whose place the facade takes.
-        older: by version, identifiers that those bindings had before it.
-        parameters: parameters of functions whose type differs, as they stand in the source.
-        unported: features without a counterpart, with the reason.
-        libraries: features for a library, and those for its counterpart.
-        dependencies: crates and their counterparts; empty where an entry is dropped.
-        programs: programs of the source's, and what does their part for the vendor.
-        methods: methods of the source's bindings that the written crate has not, and why.
-        frameworks: modules of Python that the vendor has under the source's names, and why.
-        facade: the bindings crate that the port writes.
-        generator: the crate of generated kernels that the port writes.
-        feature: the Cargo feature of what is written.
-        source_feature: the Cargo feature of what is read.
-        spellings: other features that turn that one on and are named alike, as `cuda` does where
-            the backend stands under `_cuda`.
-        unsettled: bindings that a codebase below hands out, and why nothing tells their shape.
-    """
+    """What CUDA's names become on one vendor's platform."""
 
     name: str
     source: str
@@ -171,19 +123,28 @@ class VendorProfile(Value, frozen=True):
     source_maker: str
     names: NameTable
     bindings: str
+    # By version, identifiers that those bindings had before it.
     older: Mapping[str, Mapping[str, str]]
+    # Parameters of functions whose type differs, as they stand in the source.
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
-    libraries: Mapping[str, str]
+    libraries: Mapping[str, str]  # Features for a library, and those for its counterpart.
+    # Crates and their counterparts; empty where an entry is dropped.
     dependencies: Mapping[str, str]
+    # Programs of the source's, and what does their part for the vendor.
     programs: Mapping[str, str]
+    # Methods of the source's bindings that the written crate has not, and why.
     methods: Mapping[str, str]
+    # Modules of Python that the vendor has under the source's names, and why.
     frameworks: Mapping[str, str]
     facade: Facade
     generator: Generator
     feature: str
     source_feature: str
+    # Other features that turn that one on and are named alike, as `cuda` does where the backend
+    # stands under `_cuda`.
     spellings: tuple[str, ...] = ()
+    # Bindings that a codebase below hands out, and why nothing tells their shape.
     unsettled: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -193,104 +154,72 @@ class VendorProfile(Value, frozen=True):
 
 
 class PortedDependency(Value, frozen=True):
-    """A crate from elsewhere that a port has given a feature.
-
-    Attributes:
-        codebase: the name of the codebase that it is of.
-        source_feature: what the source's feature is called there.
-        feature: what the written one is called there.
-        libraries: features for a library, and those for its counterpart.
-        bindings: the crate of bindings that the port has, where the crate hands them out.
-        source_bindings: the version of the source's bindings that it asks for, by the version of
-            its own from which on.
-    """
+    """A crate from elsewhere that a port has given a feature."""
 
     codebase: str
     source_feature: str
     feature: str
+    # Features for a library, and those for its counterpart.
     libraries: Mapping[str, str] = field(default_factory=dict)
-    bindings: str = ""
+    bindings: str = ""  # The crate of bindings that the port has, where the crate hands them out.
+    # The version of the source's bindings that it asks for, by the version of its own from which
+    # on.
     source_bindings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def module(self) -> str:
-        """The name under which Rust code finds those bindings behind the crate."""
+        """The module of those bindings within the crate."""
         return _module_name(self.bindings)
 
 
 class CodebaseProfile(Value, frozen=True, dict=True):
-    """What is particular to one codebase.
-
-    Attributes:
-        name: the codebase.
-        crate: the crate whose presence says that a workspace is this codebase.
-        first_version: the first version that can be ported.
-        error_without_feature: the variant of its error that says that the vendor's feature is off.
-        words: its own identifiers.
-        dependencies: its own crates and their counterparts.
-        keep: files that are left alone.
-        plain: files in which what stands under the source's feature has no counterpart.
-        conditions: decisions about conditions, the first that applies counts.
-        patches: changes to single places.
-        kernels: its kernels, where it has any.
-        hip_sources: folders of other kernels.
-        exclusives: items that cannot stand beside their copies.
-        kept_names: identifiers that stay as they are, with the reason.
-        bindings: the crate of bindings that the port writes.
-        feature: the Cargo feature that the port writes; empty for the vendor's name.
-        source_feature: the Cargo feature of the source; empty for its name.
-        source_bindings: the version of the source's bindings that its crates ask for, by the
-            version of its own from which on; empty where they hand none out.
-        generator: the crate that writes HIP sources at run time, where the port needs it.
-        variables: how the names of the environment variables begin that the port reads.
-        templates: files to add: path in the tree to template.
-        facts: whether files of the tree hold texts, for the templates.
-        unported: its own features without a counterpart, with the reason.
-        directory: where the rest of what is particular to it lies, if anywhere.
-        versions: its names, its unported features and its files as the file has them.
-        said_dependencies: the crates that the file names.
-        uses: the codebases that it is built on, by name.
-        ported: the crates of those that their ports give a feature.
-        support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
-            dependencies; empty where the crate of kernels holds a copy.
-        ci: whether the port has the workflows that the profile lists; none where that is so in a
-            tree that has workflows.
-        plain: the files that take the path without the source's feature.
-        host: how an operation is computed on the host; of a codebase below where it says nothing.
-        whole: the crates of the tree that are the source vendor's as a whole.
-    """
+    """What is particular to one codebase."""
 
     name: str
-    crate: str
+    crate: str  # The crate whose presence says that a workspace is this codebase.
     first_version: str
+    # The variant of its error that says that the vendor's feature is off.
     error_without_feature: str
     words: Mapping[str, str]
     dependencies: Mapping[str, str]
     keep: tuple[Keep, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]  # Decisions about conditions, the first that applies counts.
     patches: tuple[Patch, ...]
     kernels: KernelsCrate | None
     templates: Mapping[str, str]
-    unported: Mapping[str, str]
+    unported: Mapping[str, str]  # Its own features without a counterpart, with the reason.
     hip_sources: tuple[HipSources, ...]
+    # Whether files of the tree hold texts, for the templates.
     facts: Mapping[str, Fact] = field(default_factory=dict)
     feature_conflicts: tuple[FeatureConflict, ...] = ()
     kept_names: Mapping[str, str] = field(default_factory=dict)
     bindings: str = ""
-    feature: str = ""
+    feature: str = ""  # The Cargo feature that the port writes; empty for the vendor's name.
     source_feature: str = ""
+    # The version of the source's bindings that its crates ask for, by the version of its own from
+    # which on; empty where they hand none out.
     source_bindings: Mapping[str, str] = field(default_factory=dict)
-    generator: str = ""
-    variables: str = ""
+    generator: str = ""  # The crate that writes HIP sources at run time, where the port needs it.
+    variables: str = ""  # How the names of the environment variables begin that the port reads.
+    # Where the rest of what is particular to it lies, if anywhere.
     directory: Directory | None = None
+    # Its names, its unported features and its files as the file has them.
     versions: Mapping[Key, str | Entry] = field(default_factory=dict)
     declared_dependencies: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     ported: Mapping[str, PortedDependency] = field(default_factory=dict)
+    # Where the tree takes the crate from that compiles kernels, in the words of Cargo's
+    # dependencies; empty where the crate of kernels holds a copy.
     support: Mapping[str, str] = field(default_factory=dict)
+    # Whether the port has the workflows that the profile lists; none where that is so in a tree
+    # that has workflows.
     ci: bool | None = None
+    # The files that take the path without the source's feature.
+    # Files in which what stands under the source's feature has no counterpart.
     plain: tuple[NoFeatureFiles, ...] = ()
+    # How an operation is computed on the host; of a codebase below where it says nothing.
     host: Host | None = None
+    # The crates of the tree that are the source vendor's as a whole.
     whole: tuple[CudaOnlyCrate, ...] = ()
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
@@ -298,17 +227,17 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         return tuple(patch for patch in self.patches if isinstance(patch, kind))
 
     def key(self, entry: Entry) -> str:
-        """Return what findings name an entry by, such as ``patch 3``; it counts from 0."""
+        """Return the name of an entry in findings, such as ``patch 3``, counted from 0."""
         return self._keys[id(entry)]
 
     def kept(self, path: str) -> Keep | None:
-        """Return the entry that keeps a file, if any."""
+        """Return the entry that leaves a file unchanged, if any."""
         if self._keeps.match(path) is None:  # as of most files
             return None
         return next(k for k in self.keep if fnmatchcase(path, k.path))
 
     def find_no_feature_entry(self, path: str) -> NoFeatureFiles | None:
-        """Return the entry by which a file takes the path without the source's feature, if any."""
+        """Return the entry by which a file uses the code without the source's feature, if any."""
         if not self.plain:
             return None
         if path not in self._plain:
@@ -321,12 +250,12 @@ class CodebaseProfile(Value, frozen=True, dict=True):
 
     @cached_property
     def _plain(self) -> dict[str, NoFeatureFiles | None]:
-        """The files that were asked about before."""
+        """The answers for the files so far."""
         return {}
 
     @cached_property
     def _keys(self) -> dict[int, str]:
-        """What the entries are named by: equal ones are told apart."""
+        """The names of the entries; equal entries have different names."""
         kinds: dict[str, tuple[Entry, ...]] = {
             "keep": self.keep,
             "plain": self.plain,
@@ -342,7 +271,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
 
     @cached_property
     def _keeps(self) -> re.Pattern[str]:
-        """The files that any entry keeps; several rules ask about each file."""
+        """A pattern for the files that any entry leaves unchanged."""
         return re.compile("|".join(translate(each.path) for each in self.keep) or "(?!)")
 
 
@@ -415,23 +344,14 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
 
 
 def load_codebase(directory: Directory) -> CodebaseProfile:
-    """Load the profile in the directory of a codebase.
-
-    Raises:
-        ProfileError: there is none, or it is malformed.
-    """
+    """Load the profile in the directory of a codebase."""
     said = directory.typed(MAIN, CodebaseFile)
     _check_templates(said, directory)
     return decode_codebase(said, directory)
 
 
 def decode_codebase(said: CodebaseFile, directory: Directory | None = None) -> CodebaseProfile:
-    """Return the codebase profile that a file holds.
-
-    Args:
-        said: the file.
-        directory: where the rest of what is particular to the codebase lies.
-    """
+    """Return the codebase profile that a file holds."""
     kernels = said.kernels
     words = {k: w if isinstance(w, str) else w.to for k, w in said.names.words.items()}
     dependencies = dict(said.dependencies)
@@ -482,15 +402,7 @@ def _reasons(said: Mapping[str, str | Unported]) -> dict[str, str]:
 
 
 def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) -> CodebaseProfile:
-    """Return the codebase profile that a parsed TOML file holds.
-
-    Args:
-        data: the file.
-        directory: where the rest of what is particular to the codebase lies.
-
-    Raises:
-        msgspec.ValidationError: it is malformed.
-    """
+    """Return the codebase profile that a parsed TOML file holds."""
     return decode_codebase(convert(data, CodebaseFile), directory)
 
 
@@ -502,11 +414,7 @@ def _is_there(directory: Directory, template: str, key: Key) -> bool:
 
 
 def _check_templates(said: CodebaseFile, directory: Directory) -> None:
-    """Refuse a profile that names a template which is not there.
-
-    Raises:
-        ProfileError: with the line and the nearest name.
-    """
+    """Refuse a profile that names a template which is not there."""
     named: list[tuple[Key, str]] = [
         (("patch", number, "template"), patch.template)
         for number, patch in enumerate(said.patch)
@@ -535,3 +443,49 @@ def _join_crate_name(*parts: str) -> str:
 def _module_name(crate: str) -> str:
     """Return the name under which Rust code imports a crate."""
     return crate.replace("-", "_")
+
+
+def name_features(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[str, str]:
+    """Return the feature of the source and the feature that is written.
+
+    Raises:
+        ProfileError: the codebase gives one of them a name that stands for something else; with
+            the line.
+    """
+    if codebase is None:
+        return vendor.source, vendor.name
+    libraries = (*vendor.libraries, *vendor.libraries.values())
+    source, written = codebase.source_feature or vendor.source, codebase.feature or vendor.name
+    for key, name, words in (
+        ("feature", written, (*vendor.vocabulary.source, *vendor.vocabulary.peers)),
+        ("source_feature", source, vendor.vocabulary.peers),
+    ):
+        word = next((word for word in words if word in name.lower()), "")
+        if source == written:
+            fault = f"feature and source_feature are both {name!r}"
+        elif name in (*vendor.peers, *vendor.unported, *codebase.unported, *libraries):
+            fault = f"{name!r} is the feature of a peer, of a library, or of what is not ported"
+        elif word:
+            fault = f"{name!r} holds {word!r}, by which another platform is known"
+        else:
+            continue
+        if getattr(codebase, key):
+            raise _error(codebase, key, f"{fault}: name another")
+    return source, written
+
+
+def _error(codebase: CodebaseProfile, key: str, fault: str) -> ProfileError:
+    place = codebase.directory
+    return place.fault(MAIN, (key,), fault) if place is not None else ProfileError(fault)
+
+
+class CudaOnlyCrate(Value, frozen=True):
+    """A crate that is the source vendor's as a whole, and its counterpart."""
+
+    name: str
+    directory: str
+    copy: str
+    place: str
+    module: str
+    copied_module: str
+    unported: str = ""

@@ -8,29 +8,25 @@ worse than none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from pathlib import Path
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, field, to_builtins
 
 from portkit.errors import ConfigError
 from portkit.profiles import accepted_findings
-from portkit.profiles.entries import Condition, KernelsForm, Reason, Text
+from portkit.profiles.entries import Condition, KernelsForm, Reason, Text, describe
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.typed_toml import InvalidValueError, KeyLines, decode_toml
 from portkit.syntax.value import Value
 from portkit.workspace.exclusion_comments import strip_exclusion_comments
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from portkit.syntax.source_file import SourceFile
 
 NAME: Final = "portkit.toml"
 Gating = Literal["dummy", "cfg"]
 ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-generic)"
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
-
 BINDINGS: Final = ("path", "git", "branch", "tag", "rev", "version")
 """Where a crate may come from, in the words of Cargo's dependencies."""
 
@@ -42,14 +38,14 @@ class ExcludeEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Findings that you exclude from the port, with your reason."""
 
     reason: Reason
-    codes: Annotated[tuple[Code, ...] | None, Meta(description="Codes, or how they begin.")] = None
+    codes: Annotated[tuple[Code, ...] | None, describe("Codes, or how they begin.")] = None
     paths: Annotated[
         tuple[Text, ...] | None,
-        Meta(description="Patterns over paths relative to the root; * stands for any characters."),
+        describe("Patterns over paths relative to the root; * stands for any characters."),
     ] = None
     symbols: Annotated[
         tuple[Text, ...] | None,
-        Meta(description="Items, as reports name them; they go with codes or paths."),
+        describe("Items, as reports name them; they go with codes or paths."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -69,7 +65,7 @@ class DependencySource(
 ):
     """Where the tree takes a crate from, as Cargo's dependencies say it."""
 
-    path: Annotated[Text, Meta(description="A folder, relative to the root.")] | None = None
+    path: Annotated[Text, describe("A folder, relative to the root.")] | None = None
     git: Text | None = None
     branch: Text | None = None
     tag: Text | None = None
@@ -93,94 +89,82 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     profile: (
         Annotated[
             Text,
-            Meta(
-                description="The codebase: a name that portkit knows, or a directory of the tree"
-                " that holds a codebase.toml. By default the one whose crate is in the workspace."
+            describe(
+                "The codebase: a name that portkit knows, or a directory of the tree that holds"
+                " a codebase.toml. By default the one whose crate is in the workspace."
             ),
         ]
         | None
     ) = None
     gating: (
-        Annotated[
-            Gating,
-            Meta(description="What stands without the feature: a dummy backend, or nothing."),
-        ]
+        Annotated[Gating, describe("What stands without the feature: a dummy backend, or nothing.")]
         | None
     ) = None
     archs: (
         Annotated[
             tuple[Arch, ...],
-            Meta(min_length=1, description="The architectures that kernels are compiled for."),
+            describe("The architectures that kernels are compiled for.", min_length=1),
         ]
         | None
     ) = None
     kernels: (
         Annotated[
             KernelsForm,
-            Meta(
-                description="Whether the port holds translations of the CUDA kernels, or compiles"
-                " the CUDA sources as they stand, with a patch for what AMD needs otherwise."
+            describe(
+                "Whether the port holds translations of the CUDA kernels, or compiles the CUDA "
+                "sources as they stand, with a patch for what AMD needs otherwise."
             ),
         ]
         | None
     ) = None
     bindings: Annotated[
         DependencySource | None,
-        Meta(
-            description="Where the tree takes the HIP bindings from. By default the port holds a"
-            " copy of them."
+        describe(
+            "Where the tree takes the HIP bindings from. By default the port holds a copy of them."
         ),
     ] = None
     build: Annotated[
         DependencySource | None,
-        Meta(
-            description="Where the tree takes the crate from that compiles kernels, hiprc-build."
-            " By default the crate of kernels holds a copy of it."
+        describe(
+            "Where the tree takes the crate from that compiles kernels, hiprc-build. By "
+            "default the crate of kernels holds a copy of it."
         ),
     ] = None
     ci: (
         Annotated[
             bool,
-            Meta(
-                description="Whether the port brings a workflow of GitHub Actions for the feature."
-                " By default it does where the tree has workflows."
+            describe(
+                "Whether the port brings a workflow of GitHub Actions for the feature. By "
+                "default it does where the tree has workflows."
             ),
         ]
         | None
     ) = None
     exclude: Annotated[
         tuple[ExcludeEntry, ...],
-        Meta(description="Findings that you exclude from the port, each with your reason."),
+        describe("Findings that you exclude from the port, each with your reason."),
     ] = ()
     skip: Annotated[
         tuple[ExcludeEntry, ...],
-        Meta(
-            description="The old spelling of exclude, which portkit still reads.",
+        describe(
+            "The old spelling of exclude, which portkit still reads.",
             extra_json_schema={"deprecated": True},
         ),
     ] = ()
     decision: Annotated[
         tuple[Condition, ...],
-        Meta(
-            description="Decisions about conditions on the device; the first that applies counts,"
-            " before the profile's."
+        describe(
+            "Decisions about conditions on the device; the first that applies counts, "
+            "before the profile's."
         ),
     ] = ()
 
 
 class Exclusion(Value, frozen=True):
-    """Findings that a user excludes from the port.
-
-    Attributes:
-        codes: beginnings of codes; empty for any.
-        paths: patterns over paths relative to the root; empty for any.
-        reason: why, for the reader of the report.
-        line: where ``portkit.toml`` says so.
-        symbols: the items that the places are in; empty for any.
-    """
+    """Findings that a user excludes from the port."""
 
     codes: tuple[str, ...]
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # Patterns over paths relative to the root; empty for any.
     reason: str
     line: int
     symbols: tuple[str, ...] = ()
@@ -195,32 +179,19 @@ class Exclusion(Value, frozen=True):
 
 
 class Settings(Value, frozen=True):
-    """What ``portkit.toml`` says; each has a value that stands for nothing said.
+    """The settings in ``portkit.toml``, with their defaults."""
 
-    Attributes:
-        profile: the codebase profile: a name that portkit knows, or a file relative to the root.
-        gating: ``dummy`` or ``cfg``.
-        archs: the architectures that kernels are compiled for, such as ``gfx1100``.
-        skips: findings that are excluded.
-        decisions: about conditions on the device; they count before the profile's.
-        profile_line: the line that names the profile.
-        decision_lines: the lines of the decisions.
-        bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
-        bindings_line: the line that says so.
-        build: the same of the crate that compiles kernels.
-        build_line: the line that says so.
-        kernels: ``translated`` or ``shared``.
-        kernels_line: the line that says so.
-        ci: whether the port has a workflow.
-    """
-
+    # The codebase profile: a name that portkit knows, or a file relative to the root.
     profile: str = ""
     gating: str = ""
+    # The architectures that kernels are compiled for, such as ``gfx1100``.
     archs: tuple[str, ...] = ()
     skips: tuple[Exclusion, ...] = ()
+    # About conditions on the device; they count before the profile's.
     decisions: tuple[Condition, ...] = ()
     profile_line: int = 0
     condition_lines: tuple[int, ...] = ()
+    # Where the tree takes the HIP bindings from; a copy in the tree where empty.
     bindings: Mapping[str, str] = field(default_factory=dict)
     bindings_line: int = 0
     build: Mapping[str, str] = field(default_factory=dict)
@@ -231,24 +202,14 @@ class Settings(Value, frozen=True):
 
 
 def is_decision_change(path: str, before: bytes, after: bytes) -> bool:
-    """Whether a change is a user's word to portkit: a file of theirs, or comments that keep places.
-
-    Args:
-        path: the file, below the root of the workspace.
-        before: what it held; empty where there was none.
-        after: what it holds.
-    """
+    """Whether a change is a decision of the user: a settings file, or comments that exclude."""
     if path in (NAME, accepted_findings.NAME):
         return True
     return bool(before) and strip_exclusion_comments(before) == strip_exclusion_comments(after)
 
 
 def parse_settings(source: SourceFile | None) -> Settings:
-    """Return the settings in a file, or those that say nothing where there is no file.
-
-    Raises:
-        ConfigError: the file is malformed.
-    """
+    """Return the settings in a file, or the default ones without a file."""
     if source is None:
         return Settings()
     said = decode_toml(source.data, NAME, ConfigFile, ConfigError)
@@ -288,12 +249,6 @@ def _excluded(said: ConfigFile, lines: KeyLines) -> tuple[Exclusion, ...]:
 
 
 def read_settings(directory: Path) -> Settings:
-    """Return the settings of the tree at a path.
-
-    Raises:
-        ConfigError: the file is malformed, or cannot be read.
-    """
-    from portkit.syntax.source_file import SourceFile
-
+    """Return the settings of the tree at a path."""
     data = accepted_findings.read_own_file(directory / NAME)
     return parse_settings(None if data is None else SourceFile(NAME, data))

@@ -5,34 +5,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from portkit.codebases.directory import Directory
+from portkit.profiles.entries import describe
+from portkit.profiles.profile import CodebaseProfile
 from portkit.syntax.semver import version_precedence
-
-if TYPE_CHECKING:
-    from portkit.codebases.directory import Directory
-    from portkit.profiles.profile import CodebaseProfile
 
 FILE: Final = "proven.toml"
 """In the directory of a codebase."""
 
 
 class TestedVersions(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a port was proven on.
+    """What a port was proven on."""
 
-    Attributes:
-        versions: the published versions, each with every gating and feature, in their order.
-        commits: how many commits between and after them.
-        newest: the day of the newest of these commits, as ``2026-08-14``; empty for none.
-    """
-
-    versions: Annotated[
-        tuple[str, ...], Meta(description="The published versions, in their order.")
-    ]
-    commits: Annotated[int, Meta(description="How many commits between and after them.")] = 0
-    newest: Annotated[str, Meta(description="The day of the newest commit, as 2026-08-14.")] = ""
+    versions: Annotated[tuple[str, ...], describe("The published versions, in their order.")]
+    commits: Annotated[int, describe("How many commits between and after them.")] = 0
+    newest: Annotated[str, describe("The day of the newest commit, as 2026-08-14.")] = ""
 
     @property
     def span(self) -> str:
@@ -54,19 +45,12 @@ class TestedVersions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_tested_versions(directory: Directory) -> TestedVersions | None:
-    """Return what a codebase's port was proven on; none where nothing is written down.
-
-    Args:
-        directory: the codebase's.
-
-    Raises:
-        ProfileError: the file is malformed.
-    """
+    """Return the versions that a port was tested on, or None."""
     return directory.typed(FILE, TestedVersions) if directory.has(FILE) else None
 
 
 def format_tested_versions(proven: TestedVersions) -> str:
-    """Return the text of the file that says what a port was proven on."""
+    """Return the text of the file of tested versions."""
     versions = "".join(f'    "{version}",\n' for version in proven.versions)
     return (
         "# Written by ci/versions from reports/versions: the published versions that passed every\n"
@@ -78,15 +62,7 @@ def format_tested_versions(proven: TestedVersions) -> str:
 
 
 def warn_if_untested(codebase: CodebaseProfile, version: str) -> str:
-    """Return a sentence where a version lies outside what the port was proven on, else nothing.
-
-    Args:
-        codebase: the codebase's profile.
-        version: of the tree that is looked at; may be empty.
-
-    Raises:
-        ProfileError: what is written down of it is malformed.
-    """
+    """Return a warning if a version is outside the tested ones, else an empty string."""
     proven = load_tested_versions(codebase.directory) if codebase.directory else None
     if proven is None or not proven.versions or proven.holds(version):
         return ""

@@ -1,4 +1,4 @@
-"""The message of a repair's commit: what is wrong, how it is mended, and how to see that it is."""
+"""The message of a repair's commit: the defect, the fix, and how to test it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 
 
 def format_message(repair: Repair) -> str:
-    """Return the message: the first line, what is wrong, how it is mended, how to check it."""
+    """Return the message: the subject, the defect, the fix, and how to test it."""
     lines = [repair.defect.subject, ""]
     # Of the ways to mend it the first is the one that is taken.
     fix = _PARAGRAPHS.split(repair.page.fix)[0]

@@ -1,4 +1,4 @@
-"""The repairs of a codebase's defects in a tree: which there are, and what each changes.
+"""The repairs of a codebase's defects in a tree.
 
 Each is made upon those before it, so that together they can be commits. One that is asked for alone
 is made of the same declarations.
@@ -7,43 +7,35 @@ is made of the same declarations.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
 from portkit.engine.plan import format_changes
+from portkit.engine.scan import Scan
 from portkit.hipify.kernel_profile import load_profile
 from portkit.hipify.patch import Patch
 from portkit.port.item_patches import REPAIR
+from portkit.profiles.defects import Defect, load_defects
 from portkit.profiles.defects import DefectPatch as Own
-from portkit.profiles.defects import load_defects
 from portkit.profiles.entries import CopyRepair as Declared
-from portkit.repairs.defect_page import read_page
-from portkit.repairs.defect_test import build_defect_test
+from portkit.profiles.entries import TokenPatch
+from portkit.repairs.defect_page import DefectPage, DefectTest, build_defect_test, read_page
 from portkit.repairs.repaired_files import repair_files
 from portkit.syntax.value import Value
 from portkit.transaction.change import Change
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from portkit.context.port_job import PortJob
-    from portkit.engine.scan import Scan
-    from portkit.profiles.defects import Defect
-    from portkit.profiles.entries import TokenPatch
-    from portkit.repairs.defect_page import DefectPage
-    from portkit.repairs.defect_test import DefectTest
-
 _MENDED: Final = "nothing of it is found: upstream has mended it, or says it in other words"
-_SHOWN: Final = 60
-"""How many characters of a declaration are shown."""
+_SHOWN: Final = 60  # How many characters of a declaration are shown.
 _LAST_COMMA: Final = re.compile(rb",(?=[)\]}])")
 _VERSION: Final = "it is not in this version"
 
 
 class RepairState(StrEnum):
-    """What is with a repair in a tree."""
+    """The state of a repair in a tree."""
 
     TO_WRITE = "to write"
     STANDS = "stands"
@@ -53,31 +45,21 @@ class RepairState(StrEnum):
 
 
 class Repair(Value, frozen=True):
-    """A defect and its repair in a tree.
-
-    Attributes:
-        defect: as the codebase declares it.
-        page: what is said about it.
-        codes: the codes of the patches that it comes from, sorted.
-        state: what is with it.
-        why: the reason, where it is not to be written.
-        changes: against the repairs before, sorted by path; the test among them.
-        test: the file of the test; none where there is no test.
-        reasons: why its places are changed, each once.
-    """
+    """A defect and its repair in a tree."""
 
     defect: Defect
     page: DefectPage
     codes: tuple[str, ...]
     state: RepairState
     why: str = ""
+    # Against the repairs before, sorted by path; the test among them.
     changes: tuple[Change, ...] = ()
     test: DefectTest | None = None
     reasons: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """What it is asked for by."""
+        """The name by which it is requested."""
         return self.defect.page
 
     def is_requested_by(self, word: str) -> bool:
@@ -86,7 +68,7 @@ class Repair(Value, frozen=True):
 
 
 def list_repair_names(scan: Scan) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return what repairs can be asked for by: the name of each, and its codes."""
+    """Return the name and the codes of each repair."""
     return tuple((d.page, _codes(_declared(scan.job, d))) for d in _defects(scan.job))
 
 
@@ -96,9 +78,7 @@ def build_repairs(
     """Return the repairs of a tree, in the order of their commits.
 
     Args:
-        scan: of the tree.
         asked: names of repairs, or what codes begin with; all where there is none.
-        rustfmt: whether to format what is written.
 
     Raises:
         ProfileError: what is declared is malformed.
@@ -117,7 +97,7 @@ def build_repairs(
 
 
 def merge_changes(made: Sequence[Repair]) -> tuple[Change, ...]:
-    """Return what repairs change between them, sorted by path."""
+    """Merge the changes of repairs, sorted by path."""
     before: dict[str, bytes | None] = {}
     after: dict[str, bytes] = {}
     for change in (change for repair in made for change in repair.changes):
@@ -134,7 +114,7 @@ def _repair(
     rustfmt: bool,
     wanted: tuple[str, ...],
 ) -> Repair | None:
-    """Return a repair upon those before; none where it is not asked for."""
+    """Build a repair on top of those before, or None if it was not requested."""
     job = scan.job
     declared = _declared(job, defect)
     assert job.codebase.directory is not None  # what has defects has a directory
@@ -211,7 +191,7 @@ def _unfit(declaration: TokenPatch | Patch) -> str:
 
 
 def _is_written(scan: Scan, test: DefectTest, standing: bytes, *, rustfmt: bool) -> bool:
-    """Whether a file is a test, as it is brought or as rustfmt lays it out."""
+    """Whether a file is a test, as it is shipped or as rustfmt formats it."""
     text = test.text.encode()
     if _without_layout(standing) == _without_layout(text):
         return True
@@ -222,7 +202,7 @@ def _is_written(scan: Scan, test: DefectTest, standing: bytes, *, rustfmt: bool)
 
 
 def _without_layout(data: bytes) -> bytes:
-    """Return a text without what rustfmt changes most: blanks, and commas before what closes."""
+    """Return a text without blanks and trailing commas, which rustfmt changes most."""
     return _LAST_COMMA.sub(b"", b"".join(data.split()))
 
 

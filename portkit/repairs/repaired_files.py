@@ -1,15 +1,16 @@
-"""What the declarations of one repair make of files, as often as they say."""
+"""Files with the declarations of one repair applied."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
+from portkit.context.port_job import PortJob
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.patch import Patch
 from portkit.hipify.translator import apply_edits
 from portkit.port.copy_item import indent_lines, render_patch
-from portkit.port.item_patches import find_items_of_patches
+from portkit.port.item_patches import PatchMatch, find_items_of_patches
 from portkit.profiles.defects import DefectPatch
 from portkit.profiles.entries import CopyRepair, TokenPatch
 from portkit.syntax.source_file import SourceFile
@@ -17,22 +18,9 @@ from portkit.syntax.token_patterns import fill_template
 from portkit.syntax.value import Value
 from portkit.workspace.edits import match_newlines
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.port.item_patches import PatchMatch
-
 
 class RepairedFile(Value, frozen=True):
-    """What became of a file by one declaration.
-
-    Attributes:
-        path: the file.
-        data: what it holds now.
-        places: how often the declaration was found.
-        fits: whether that is as often as it says.
-    """
+    """A file after one declaration was applied."""
 
     path: str
     data: bytes
@@ -43,13 +31,10 @@ class RepairedFile(Value, frozen=True):
 def repair_files(
     job: PortJob, declaration: TokenPatch | Patch, files: Mapping[str, bytes], sources: str
 ) -> Iterator[RepairedFile]:
-    """Yield what a declaration makes of each file that it is about.
+    """Apply a declaration to each file that it is about.
 
     Args:
-        job: the job.
         declaration: a patch of the codebase's or of its kernels', or a change of a repair's own.
-        files: the tree as it stands with the repairs before.
-        sources: the folder of the kernels' sources, with ``/`` at its end.
     """
     if isinstance(declaration, Patch):
         for path in sorted(files):

@@ -1,1 +1,1 @@
-"""Reports: one model of what a scan found, and a writer for each format."""
+"""Reports: one model of a scan, and a writer for each format."""

@@ -1,4 +1,4 @@
-"""What a port will add to a tree: its crates, features and variants, from the findings to write."""
+"""Find the crates, features and variants that a port will add."""
 
 from __future__ import annotations
 
@@ -18,12 +18,9 @@ _MANIFEST: Final = "Cargo.toml"
 
 
 class Additions(Value, frozen=True):
-    """What is new with the port for whoever uses the crates.
+    """The additions of a port that users of the crates see.
 
     Attributes:
-        crates: the folders of new crates.
-        features: the names of new features.
-        enums: public enums that gain a variant.
         breaking: those of them that a ``match`` without ``_`` may be about, in every build.
     """
 
@@ -34,7 +31,7 @@ class Additions(Value, frozen=True):
 
 
 def find_additions(scan: Scan) -> Additions:
-    """Return what the findings of a scan will add.
+    """Return the additions of a scan's findings.
 
     Only manifests and the files of enums are looked at: to write the whole port takes longer than
     the scan.

@@ -1,4 +1,4 @@
-"""What ``portkit apply`` says when it is done: what was written, and what a person should read."""
+"""The summary of ``portkit apply``: the written changes, and the findings to review."""
 
 from __future__ import annotations
 
@@ -37,18 +37,7 @@ def render_apply_summary(
     options: str = "",
     type_check: str = "",
 ) -> str:
-    """Return the summary.
-
-    Args:
-        report: of the scan that the plan was made from, that is, of the tree before.
-        plan: what was written, or would be.
-        terminal: where it is read.
-        held: how far git held the tree before the plan was carried out; None where it was not.
-        left: how many places a person did not want written.
-        taken: the places that were taken back, since the tree would not type-check with them.
-        options: what ``portkit apply`` is to be told again, with a blank before.
-        type_check: a sentence that says whether the result was type-checked.
-    """
+    """Return the summary."""
     following = _render_next_steps(report, options, held)
     written = held is not None
     lines = [*_render_lines(report, plan, terminal, following, written=written, left=left)]
@@ -61,7 +50,7 @@ def render_apply_summary(
 
 
 def render_headline(report: Report, plan: Plan, *, written: bool = True) -> str:
-    """Return what was written, or would be, as a sentence; the arguments are ``applied``'s."""
+    """Return one sentence about the written changes."""
     added = sum(change.before is None for change in plan.changes)
     todo = [site for site in report.sites if site.status is Status.TODO and not site.is_left_out]
     return (

@@ -1,4 +1,4 @@
-"""``portkit diff``: what changed between two scans, such as those of two upstream versions.
+"""Compare two scans, such as those of two upstream versions.
 
 Two places are the same where their identities are: the code, the file, the construct, the item that
 holds it and the number among its like. A place whose file was renamed has another identity; it
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What happened to a place."""
+    """How a finding differs between two scans."""
 
     NEW = "new"
     """It stands in the newer scan alone."""
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place that is not as it was; ``before`` or ``after`` is none where it does not stand."""
+    """A finding that differs; ``before`` or ``after`` is None if it does not exist."""
 
     kind: Kind
     before: Entry | None
@@ -57,11 +57,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed between two scans.
+    """The differences between two scans.
 
     Attributes:
         old: what the older scan looked at, such as ``toy 1.2.3``.
-        new: what the newer scan looked at.
         differences: by kind, then by path and line.
         shifted: how many places stand in their file, as they were, at another line.
         same: how many places are as they were.
@@ -83,7 +82,7 @@ class Comparison:
 
 
 def compare_scans(old: Entry, new: Entry) -> Comparison:
-    """Return what changed between two documents of scans."""
+    """Return the differences between two documents of scans."""
     before = {site["id"]: site for site in old["sites"]}
     after = {site["id"]: site for site in new["sites"]}
     found: list[Difference] = []
@@ -119,7 +118,7 @@ def compare_scans(old: Entry, new: Entry) -> Comparison:
 
 
 def _match_moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]:
-    """Return the new place of each that is gone, by its old identity, where it is plain."""
+    """Return the new place of each finding that moved, by its old identity, if it is unique."""
     was, now = Counter(map(_measure_likeness, gone)), Counter(map(_measure_likeness, fresh))
     homes = {_measure_likeness(site): site for site in fresh}
     return {
@@ -206,7 +205,6 @@ def _render_lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
 
 
 def _render_count(differences: Sequence[Difference]) -> str:
-    """Return how many places these are, and of which states."""
     states = Counter(_find_state(d.place) for d in differences)
     kinds = ", ".join(f"{states[state]} {state.word}" for state in State if states[state])
     return f"{count_noun(len(differences), 'place')}: {kinds}"
@@ -233,7 +231,6 @@ def _group_differences(differences: Iterable[Difference]) -> Iterator[tuple[str,
 
 
 def _render_change(difference: Difference) -> str:
-    """Return the state of a place, or how it has changed and why."""
     was, now = difference.before, difference.after
     if difference.kind is not Kind.CHANGED or was is None or now is None:
         return _name_state(difference.place)

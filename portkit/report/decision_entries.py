@@ -1,4 +1,4 @@
-"""What settles a place that is for a person to look at: lines to copy into ``portkit.toml``."""
+"""Write the lines for ``portkit.toml`` that settle findings for review."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PEER: Final = "peer"
 
 
 def render_decision(site: ReportedSite) -> str:
-    """Return a decision that says what the port does at a place; empty where none would settle it.
+    """Return a decision that settles a finding, or an empty text if none does.
 
     A decision is about conditions on the device. Its reason is empty, and portkit refuses it so:
     to write one is the user's.
@@ -38,22 +38,17 @@ def render_decision(site: ReportedSite) -> str:
 
 
 def render_decisions(sites: Iterable[ReportedSite]) -> list[str]:
-    """Return the decisions of several places, each once, in their order."""
+    """Return the decisions for several findings, each once, in order."""
     return list(filter(None, dict.fromkeys(map(render_decision, sites))))
 
 
 def render_exclusions(
     taken: Sequence[ReportedSite], sites: Sequence[ReportedSite], moved: Sequence[ReportedSite]
 ) -> tuple[list[str], list[str]]:
-    """Return what leaves places out for good: entries of ``portkit.toml``, and comments.
+    """Return entries of ``portkit.toml`` and comments that exclude findings for good.
 
     An entry is about all places of a code in a file; where others of them are written, a comment
     above each place leaves out that one alone.
-
-    Args:
-        taken: the places.
-        sites: all places.
-        moved: the places, as they stand now.
     """
     kept = {site.id for site in taken}
     wide = {(s.code, s.path) for s in sites if s.status is Status.TODO and s.id not in kept}
@@ -84,6 +79,5 @@ def _quote_path(path: str) -> str:
 
 
 def _quote_text(text: str) -> str:
-    """Return a text as a basic string of TOML has it."""
     text = text.replace("\\", "\\\\").replace('"', '\\"')
     return re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text)

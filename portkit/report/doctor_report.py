@@ -1,4 +1,4 @@
-"""What ``portkit doctor`` says: for a person, or as a document."""
+"""The report of ``portkit doctor``, as text or as a document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDENT: Final = "    "
 
 
 def render_diagnosis(diagnosis: Diagnosis, terminal: Terminal) -> str:
-    """Return what a person reads: the facts, then what is missing and how to mend it."""
+    """Return the facts, and each missing thing with its fix."""
     return "\n".join(_render_lines(diagnosis, terminal)) + "\n"
 
 

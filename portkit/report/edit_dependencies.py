@@ -1,4 +1,4 @@
-"""What a place that is written needs of others, without which no commit that has it compiles.
+"""Find the findings that must be written together so that every commit compiles.
 
 It is derived from what is written, never listed: a name that the tree does not have is defined
 somewhere, a module needs its file, a manifest needs the crates and features that it names. Of
@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.rules import named_items, use_list
 from portkit.rules.manifest_features import FEATURE
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
 
 MANIFEST: Final = "Cargo.toml"
 _ITEM: Final = re.compile(
@@ -44,14 +42,11 @@ _OTHER_FEATURE: Final = re.compile(r'"([\w-]+)\??/([\w-]+)"')
 
 
 class WrittenFinding(Value, frozen=True):
-    """What one finding writes.
+    """The texts that one finding writes.
 
     Attributes:
-        code: the finding's.
         path: the file that is edited, or the file or folder that is added.
-        symbol: the finding's.
         crate: the directory of the crate that holds it.
-        edits: what is written into the file.
         files: the text of each file that is added, by its path; of a crate, that of its manifest.
         added_crate: the name of the crate that it adds, if it does.
     """
@@ -66,7 +61,7 @@ class WrittenFinding(Value, frozen=True):
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
-        """What is written, each with the path of its file."""
+        """The written texts, each with the path of its file."""
         return (*((self.path, text) for text in self.edits), *self.files.items())
 
     @property
@@ -78,14 +73,7 @@ class WrittenFinding(Value, frozen=True):
 def find_dependencies(
     written: Sequence[WrittenFinding], known: Set[str], variant: str, packages: Mapping[str, str]
 ) -> list[set[int]]:
-    """Return for each of several findings which others it needs, by their numbers.
-
-    Args:
-        written: what they write.
-        known: every word of the tree before the port.
-        variant: what variants of the written vendor are called, such as ``Rocm``.
-        packages: the directory of each package of the tree, by its name.
-    """
+    """Return for each of several findings which others it needs, by their numbers."""
     names = _Names(written, known, variant)
     found = [set(chain(names.asked(n), names.modules(n))) for n in range(len(written))]
     for one, other in chain(_link_crates(written), _link_manifests(written, packages)):
@@ -98,13 +86,7 @@ def find_dependencies(
 def assign_phases(
     written: Sequence[WrittenFinding], needed: Sequence[Set[int]], own: Sequence[int]
 ) -> list[int]:
-    """Return the phase that each finding is written in: with the first that needs it.
-
-    Args:
-        written: what they write.
-        needed: which others each of them needs.
-        own: the number of the phase that each belongs to.
-    """
+    """Return the phase that each finding is written in: with the first that needs it."""
     found = list(own)
     for number, w in enumerate(written):
         if (
@@ -123,7 +105,7 @@ def assign_phases(
 
 
 class _Names:
-    """The names that several findings define, and who asks for them."""
+    """The names that several findings define and use."""
 
     def __init__(self, written: Sequence[WrittenFinding], known: Set[str], variant: str) -> None:
         self.written, self.variant = written, variant
@@ -163,7 +145,7 @@ class _Names:
         return found
 
     def asked(self, number: int) -> Iterator[int]:
-        """Yield what defines a name that a finding writes, or imports it for its file."""
+        """Yield the findings that define a name that this finding uses, or import it."""
         w, plain = self.written[number], self.plain[number]
         for name in {*_NAME.findall(plain)}:
             defined = self.defined.get(name, ())
@@ -192,7 +174,7 @@ class _Names:
         )
 
     def modules(self, number: int) -> Iterator[int]:
-        """Yield what adds the file of a module that a finding declares (the Rust reference)."""
+        """Yield the findings that add the file of a module that this finding declares."""
         for path, text in self.written[number].texts:
             if path.endswith(".rs"):
                 folder, _, name = path.rpartition("/")
@@ -204,7 +186,7 @@ class _Names:
 
 
 def _link_crates(written: Sequence[WrittenFinding]) -> Iterator[tuple[int, int]]:
-    """Yield what a crate that is added is joined with: the manifests that name it.
+    """Yield pairs of added crates and the manifests that name them.
 
     Cargo refuses a workspace with a member that is not there, and a crate in its folder that is
     none of its members (The Cargo Book, "Workspaces").
@@ -228,7 +210,7 @@ def _link_crates(written: Sequence[WrittenFinding]) -> Iterator[tuple[int, int]]
 def _link_manifests(
     written: Sequence[WrittenFinding], packages: Mapping[str, str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield what manifests need of each other: features, and dependencies that they name.
+    """Yield pairs of manifests that need features or dependencies of each other.
 
     Cargo refuses a feature that names one which is not there (The Cargo Book, "Features").
     """

@@ -1,4 +1,4 @@
-"""How much work is left to a person: an estimate, and what it assumes.
+"""Estimate the manual work that is left.
 
 The figures are assumptions, not measurements. Each report that shows an estimate shows them beside
 it, so that a reader can put in their own.
@@ -30,7 +30,7 @@ def estimate_minutes(sites: Iterable[ReportedSite]) -> int:
 
 
 def estimate_saved_minutes(sites: Iterable[ReportedSite]) -> int:
-    """Return the minutes that the mechanical places to do would take by hand.
+    """Return the time that the mechanical findings to do would take by hand, in minutes.
 
     What is ported is not counted: after the port nobody asks. Those in the sources of kernels are
     left out, and so is what the port adds, such as the HIP bindings: how long a translation or a
@@ -48,11 +48,7 @@ def format_minutes(minutes: int) -> str:
 
 
 def describe_assumption(*, by_hand: bool = True) -> str:
-    """Return what the estimates assume, as a sentence.
-
-    Args:
-        by_hand: whether what portkit writes is among what is estimated.
-    """
+    """Return the assumptions of the estimates, as a sentence."""
     mechanical = f", {BY_HAND} minutes for a mechanical place if it were done by hand"
     return (
         f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"

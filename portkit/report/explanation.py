@@ -1,4 +1,4 @@
-"""What ``portkit explain`` says of a place: where it is, what it asks, what is written there."""
+"""The explanation of a finding for ``portkit explain``."""
 
 from __future__ import annotations
 
@@ -22,18 +22,12 @@ SHOWN: Final = 40
 
 
 def find_by_identity(scan: Scan, identity: str) -> list[tuple[ReportedSite, Finding]]:
-    """Return the place of an identity, or nothing."""
+    """Return the finding with an identity, or nothing."""
     return [each for each in _list_sites(scan) if each[0].id.lower() == identity.lower()]
 
 
 def find_at_line(scan: Scan, path: str, line: int) -> list[tuple[ReportedSite, Finding]]:
-    """Return the places that a line is part of.
-
-    Args:
-        scan: the scan.
-        path: the file, relative to the root.
-        line: the line, from 1.
-    """
+    """Return the findings at a line."""
     return [
         each
         for each in _list_sites(scan)
@@ -42,7 +36,7 @@ def find_at_line(scan: Scan, path: str, line: int) -> list[tuple[ReportedSite, F
 
 
 def list_first_lines(scan: Scan, path: str) -> list[int]:
-    """Return the lines of a file in which places begin."""
+    """Return the lines of a file at which findings begin."""
     return sorted({site.line for site, _ in _list_sites(scan) if site.path == path})
 
 
@@ -53,7 +47,7 @@ def _list_sites(scan: Scan) -> Iterator[tuple[ReportedSite, Finding]]:
 
 
 def describe_site(scan: Scan, site: ReportedSite, finding: Finding, terminal: Terminal) -> str:
-    """Return what there is to say of a place, with a newline at its end."""
+    """Return the explanation of a finding, with a newline at its end."""
     return "".join(f"{line}\n" for line in _render_lines(scan, site, finding, terminal))
 
 

@@ -1,4 +1,4 @@
-"""The forms of a scan's report; what each needs is imported when it is asked for."""
+"""The formats of a scan's report, each imported when it is needed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ class ReportFormat(StrEnum):
     """A checklist of what is left, in Markdown."""
     SARIF = "sarif"
     """For code scanning services."""
-    JUNIT = "junit"
-    """For the test reports of CI services."""
 
 
 def render_report(
@@ -43,18 +41,7 @@ def render_report(
     verified: Mapping[str, Any] | None = None,
     link: str = "",
 ) -> str:
-    """Return a report in a form, with a newline at its end.
-
-    Args:
-        form: the form.
-        report: what to write.
-        scan: what the report was made from; HTML shows its text.
-        terminal: where a table is read.
-        everything: a table lists the places that are mechanical or kept as well.
-        source: whether lines of the tree's own text are part of it.
-        verified: the document of ``portkit verify``, which HTML shows beside it.
-        link: the address of a place, with ``{path}`` and ``{line}`` in it, which HTML leads to.
-    """
+    """Return a report in a form, with a newline at its end."""
     if form is ReportFormat.TABLE:
         from portkit.report.scan_table import render_table
 
@@ -75,10 +62,6 @@ def render_report(
         from portkit.report.sarif import render_sarif
 
         return render_sarif(report, source=source)
-    if form is ReportFormat.JUNIT:
-        from portkit.report.junit import render_junit
-
-        return render_junit(report, source=source)
     from portkit.report.html import render_page
     from portkit.report.snippets import build_snippets
 

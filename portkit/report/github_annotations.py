@@ -1,4 +1,4 @@
-"""Annotations of GitHub Actions: workflow commands that put places beside the lines of a diff.
+"""Annotate the lines of a diff by workflow commands of GitHub Actions.
 
 The form: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of
 ``@actions/core`` (``command.ts``). GitHub shows at most ten annotations of a kind for a step, so no

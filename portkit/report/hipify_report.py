@@ -1,4 +1,4 @@
-"""What ``portkit hipify`` says: a table, or a document that ``hipify.schema.json`` describes."""
+"""The reports of ``portkit hipify`` and ``portkit map``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from portkit.hipify.api_table import Lookup, Mapping
     from portkit.hipify.stage import HipifyReport
     from portkit.report.model import ReportedSite
     from portkit.report.terminal import Terminal
@@ -50,23 +51,17 @@ _NAMED: Final = 3
 
 
 def render_hipify_table(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
-    """Return the table.
-
-    Args:
-        report: what one run did.
-        out: the folder that it wrote to, if any.
-        terminal: where it is read.
-    """
+    """Return the table."""
     return "\n".join(_render_lines(report, out, terminal)) + "\n"
 
 
 def render_listing(report: HipifyReport, terminal: Terminal) -> str:
-    """Return what a person should read, and nothing else; empty where there is nothing."""
+    """Return only the findings for a person, or an empty text."""
     return "".join(f"{line}\n" for line in _render_findings(report, list_sites(report), terminal))
 
 
 def render_missing(report: HipifyReport) -> str:
-    """Return what a translation on standard output lacks, as a line; empty where it lacks nothing.
+    """Return one line about what a translation on standard output lacks, or an empty text.
 
     The headers are written with it where it goes to a folder.
     """
@@ -106,7 +101,7 @@ def render_hipify_json(report: HipifyReport, out: Path | None) -> str:
 
 
 def list_sites(report: HipifyReport) -> tuple[ReportedSite, ...]:
-    """Return the places that the run found, sorted by path and position."""
+    """Return the findings of a run, sorted by path and position."""
     sources = {path: SourceFile(path, content) for path, content in report.sources.items()}
     found = [
         locate_finding(f, sources.get(f.path), i) for i, f in identify_findings(report.findings)
@@ -175,3 +170,51 @@ def _render_counts(found: Sequence[ReportedSite], terminal: Terminal) -> Iterato
     yield terminal.dim(first)
     yield from body
     yield terminal.bold(last)
+
+
+_OVERLOADS: Final = "by its name: hipcc says whether the overload that you call is there"
+
+_KINDS: Final = {
+    "data": "type, constant or macro",
+    "lacking": "header",
+    "group": "name of cooperative groups",
+    "lanes": "name of cooperative groups",
+    "member": "member of cooperative groups",
+    "ptx": "PTX",
+}
+"""What kinds of names are called where the table's word says too little."""
+
+
+def render_mapping(mapping: Mapping, terminal: Terminal) -> str:
+    """Return the HIP name of a known name, its first release, and the source."""
+    if not mapping.hip:
+        becomes = terminal.notable("no counterpart in HIP")
+    elif mapping.hip == mapping.cuda:
+        becomes = "the same in HIP"
+    else:
+        becomes = terminal.good(mapping.hip)
+    kind = _KINDS.get(mapping.kind, mapping.kind)
+    since = f", since ROCm {mapping.since}" if mapping.since else ""
+    lines = [f"{terminal.bold(mapping.cuda)} -> {becomes}", f"    {kind}{since}"]
+    if mapping.kind == "function" and mapping.hip == mapping.cuda and mapping.source != "prelude":
+        lines.append(f"    {_OVERLOADS}")
+    if mapping.note:
+        lines.append(f"    {mapping.note}")
+    if mapping.source == "prelude":
+        lines.append("    from the headers that portkit hipify writes (hipx*.h)")
+    else:
+        lines.append(f"    source: {mapping.source}")
+    return "\n".join(lines) + "\n"
+
+
+def render_unknown(lookup: Lookup) -> str:
+    """Return a message about a name that the table lacks."""
+    around = lookup.part_of
+    if around is not None:
+        note = f" ({around.note})" if around.note else ""
+        return (
+            f"{lookup.name} has no entry of its own; it belongs to {around.cuda}, which becomes"
+            f" {around.hip}{note}\n"
+        )
+    names = f"; like it: {', '.join(lookup.similar)}" if lookup.similar else ""
+    return f"{lookup.name} is no name of CUDA's that portkit knows{names}\n"

@@ -1,4 +1,4 @@
-"""The Markdown of ``portkit scan``: figures, decisions and what is left to a person."""
+"""The Markdown report of ``portkit scan``: manual work, decisions and figures."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 
 def render_markdown(report: Report, *, source: bool = True) -> str:
-    """Return the report, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the report, with a newline at its end."""
     return "\n".join(_render_lines(report, source=source)) + "\n"
 
 
@@ -93,7 +88,6 @@ def _render_crates(report: Report) -> Iterator[str]:
 
 
 def _render_entries(report: Report) -> Iterator[str]:
-    """Yield what settles places that are to be looked at, to be copied."""
     found = render_decisions(report.sites)
     if found:
         yield from ("", "Decisions for `portkit.toml`, each with your reason, settle some of them:")
@@ -108,19 +102,14 @@ def _render_decisions(report: Report) -> Iterator[str]:
 
 
 def render_reasons(kept: Iterable[ReportedSite]) -> Iterator[str]:
-    """Yield a table of why places are kept, each reason once."""
+    """Yield a table of the reasons for no change."""
     found = count_by(kept, lambda site: f"{site.code}\0{site.reason or site.message}")
     rows = [[*map(escape_cell, key.split("\0")), number] for key, number in found.items()]
     yield from render_markdown_table(("rule", "reason", "places"), rows)
 
 
 def render_sites(sites: Iterable[ReportedSite], shown: int | None = None) -> Iterator[str]:
-    """Yield places in a list, those of one rule and one reason together.
-
-    Args:
-        sites: the places.
-        shown: how many places of one reason are named; all by default.
-    """
+    """Yield a list of findings, grouped by rule and reason."""
     grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
@@ -146,15 +135,15 @@ def render_markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]
 
 
 def escape_cell(text: str) -> str:
-    """Return text that can stand in a table."""
+    """Escape text for a table."""
     return escape_markdown(text).replace("|", "\\|")
 
 
 def escape_markdown(text: str) -> str:
-    r"""Escape what Markdown would take for a tag or emphasis; ``_`` inside a word is neither."""
+    r"""Escape tags and emphasis of Markdown; ``_`` inside a word is neither."""
     return re.sub(r"[\\`*<]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
 def escape_code(text: str) -> str:
-    """Return text that can stand between backticks."""
+    """Escape text between backticks."""
     return text.replace("`", "'")

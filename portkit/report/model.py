@@ -1,4 +1,4 @@
-"""What a scan found, as every report shows it: places with lines and columns, and counts.
+"""The model that every report is written from: findings with lines and columns, and counts.
 
 Reports differ in form alone: each is written from a ``Report``, so that two of them cannot disagree
 about a place or a figure.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """What a place asks of a person, the most pressing first; each place has exactly one.
+    """The state of a finding, the most pressing first; each finding has exactly one.
 
     Every report counts by it and calls it by its value.
     """
@@ -48,7 +48,7 @@ class State(StrEnum):
 
     @property
     def word(self) -> str:
-        """What people read; documents have the value."""
+        """The state in prose; documents have the value."""
         return "no change" if self is State.KEPT else self.value
 
 
@@ -95,17 +95,17 @@ class ReportedSite(Value, frozen=True):
 
     @property
     def in_kernels(self) -> bool:
-        """Whether it stands in the source of a kernel, where other rules look."""
+        """Whether it is in the source of a kernel, which has its own rules."""
         return self.code.startswith("PH")
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it is left out, and what is written there answers with an error."""
+        """Whether it is excluded and its arm returns an error."""
         return self.applicability is Applicability.KEEP and self.status is Status.TODO
 
     @property
     def state(self) -> State:
-        """What the place asks of a person."""
+        """The state of the finding."""
         return find_state(self.applicability, self.status)
 
 
@@ -125,29 +125,21 @@ class ReportedCrate(Value, frozen=True):
 
 
 class Report(Value, frozen=True):
-    """What a scan found.
+    """The report of a scan.
 
     Attributes:
         root: the workspace as the user named it, with ``/``.
-        version: the workspace's version.
         codebase: the codebase profile's name; empty for a codebase without one.
-        vendor: the vendor backend that is written.
         platform: what prose calls the vendor's platform, such as ``ROCm``.
         gating: ``dummy`` or ``cfg``.
-        crates: sorted by path.
-        files: how many files were looked at.
-        sites: sorted by path and position.
-        unaccounted: sorted by path and position.
         partial: whether only chosen places are part of it.
         obstacle: why ``portkit apply`` would refuse the tree; empty where it would not.
         unseen: how many sources of kernels were not looked into.
         untaken: how many of these the crate of kernels takes that ``portkit apply`` would write.
         shared: whether that crate compiles them as they stand.
         outdated: files that were written as a whole and are not what would be written now, sorted.
-        directory: the codebase's, if it has one.
         asked: how the tree was to be looked at, in options as they are typed, a space before each.
         folder: the name of the workspace's folder, also if the user named it ``.``.
-        additions: what the port will add.
     """
 
     root: str
@@ -173,12 +165,12 @@ class Report(Value, frozen=True):
 
     @property
     def tree(self) -> str:
-        """What stands behind a command that is to look at the tree as this did."""
+        """The arguments with which a command reads the same tree in the same way."""
         return quote_tree_argument(self.root) + self.asked
 
     @property
     def title(self) -> str:
-        """What was looked at, such as ``toy 1.2.3``."""
+        """The name of the tree, such as ``toy 1.2.3``."""
         only = self.crates[0].name if len(self.crates) == 1 else self.folder or self.root
         return f"{self.codebase or only} {self.version}".strip()
 
@@ -211,15 +203,7 @@ class Report(Value, frozen=True):
 def make_report(
     scan: Scan, root: str, *, partial: bool = False, obstacle: str = "", asked: str = ""
 ) -> Report:
-    """Make the report of a scan.
-
-    Args:
-        scan: the scan.
-        root: the workspace as the user named it, with ``/``.
-        partial: whether only chosen findings are part of it.
-        obstacle: why ``portkit apply`` would refuse the tree.
-        asked: how the tree was to be looked at, in options as they are typed.
-    """
+    """Make the report of a scan."""
     job = scan.job
     sources = job.workspace.sources
     unseen = count_unseen_kernels(scan)
@@ -266,7 +250,7 @@ def mark_ported(before: Report) -> Report:
 
 
 def find_state(applicability: Applicability, status: Status) -> State:
-    """Return the state of a place."""
+    """Return the state of a finding."""
     if applicability in (Applicability.MANUAL, Applicability.REVIEW):
         return State(applicability.value)
     if status is Status.NONE:
@@ -275,14 +259,14 @@ def find_state(applicability: Applicability, status: Status) -> State:
 
 
 def count_places(sites: Sequence[ReportedSite]) -> str:
-    """Return how many places these are, in words; those in the sources of kernels stand apart."""
+    """Return the number of findings in words, those in kernels separately."""
     inside = sum(site.in_kernels for site in sites)
     found = count_noun(len(sites) - inside, "place")
     return f"{found}, and {inside} in the sources of kernels" if inside else found
 
 
 def count_noun(number: int, noun: str) -> str:
-    """Return a number and what it counts, such as ``1 place`` or ``2 places``."""
+    """Return a number and its noun, such as ``1 place`` or ``2 places``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -293,19 +277,14 @@ def count_states(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
 
 
 def count_other_reviews(report: Report) -> tuple[int, int]:
-    """Return how many places for review are fixed in copies, and how many are left as they are."""
+    """Return how many findings for review are fixed in copies, and how many stay as they are."""
     asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
     fixed = sum(site.code == REPAIR for site in asked)
     return fixed, len(asked) - fixed
 
 
 def describe_writes(report: Report, *, others: bool = True) -> str:
-    """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``.
-
-    Args:
-        report: the report.
-        others: whether it says what the places for review are that it does not write.
-    """
+    """Return the effect of ``portkit apply``: ``writes 9 places (8 mechanical, 1 for review)``."""
     if report.obstacle:
         return "cannot write them"
     todo = [site for site in report.sites if site.status is Status.TODO]
@@ -346,7 +325,7 @@ def _choose_verb(number: int) -> str:
 
 
 def count_unseen_kernels(scan: Scan) -> int:
-    """Return how many sources of kernels were not looked into."""
+    """Return how many kernel sources were not read."""
     from portkit.hipify.paths import is_cuda
 
     job, kernels = scan.job, scan.job.codebase.kernels

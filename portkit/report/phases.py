@@ -1,4 +1,4 @@
-"""The phases of a port: in what order its places are looked at, as the codebase's profile has it.
+"""The phases of a port, in the order of the work, from the codebase's profile.
 
 The phases of a codebase are ``phases.toml`` in its directory; a codebase without has those that lie
 beside this module.
@@ -29,7 +29,6 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of the work.
 
     Attributes:
-        title: for the reader of the plan.
         verify: the command that shows that the phase is done.
         codes: beginnings of the codes that belong to it wherever they stand.
         paths: patterns over paths relative to the root.
@@ -47,26 +46,19 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PhasesFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The phases in which a codebase is ported: what comes later needs what comes before."""
+    """The phases of a port; later ones need earlier ones."""
 
     phase: Annotated[tuple[Phase, ...], Meta(min_length=1)]
 
 
 def load_phases(directory: Directory | None) -> tuple[Phase, ...]:
-    """Return the phases of a codebase, in the order of the work.
-
-    Args:
-        directory: the codebase's, if it has one.
-
-    Raises:
-        ProfileError: the file that holds them is malformed.
-    """
+    """Return the phases of a codebase, in the order of the work."""
     own = directory if directory is not None and directory.has(FILE) else _SHARED
     return own.typed(FILE, PhasesFile).phase
 
 
 def find_phase(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
-    """Return the phase that a place belongs to, or none where no pattern fits.
+    """Return the phase of a finding, or None if no pattern matches.
 
     A phase that names the place's code counts before any pattern; of the patterns that fit, the
     longest counts.

@@ -1,4 +1,4 @@
-"""A line for whoever waits: what is being done, and for how long, once it takes over a second.
+"""Show a line with the current work and its time, after one second.
 
 The line is drawn by a timer's signal, so that what is waited for need not know of it, and no thread
 stands in the way of a fork. It is drawn on a terminal alone, and goes when the work is done.
@@ -12,11 +12,9 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, TextIO
 
 PATIENCE: Final = 1.0
 """How long nothing is said, in seconds."""
@@ -27,12 +25,7 @@ _ERASE: Final = "\r\x1b[K"
 
 @contextmanager
 def show_waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Say what is being done while it is done.
-
-    Args:
-        what: such as ``Looking at the tree``.
-        stream: the terminal; standard error by default. Nothing is said where it is none.
-    """
+    """Show what portkit is doing until the context ends."""
     out = stream or sys.stderr
     if not _is_shown(out):
         yield

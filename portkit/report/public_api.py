@@ -1,4 +1,4 @@
-"""What a port changes for who uses a tree's crates: their features and their public names.
+"""Find the changes of a port to features and public names.
 
 It is told from the files before and after, not from findings: an entry of a profile may add a name,
 and what a rule copies may be private.
@@ -43,13 +43,12 @@ _IN_NO_LIBRARY: Final = frozenset({"benches", "examples", "tests"})
 
 
 class ApiChanges(Value, frozen=True):
-    """What is new since before the port.
+    """The additions to the public API since before the port.
 
     Attributes:
         features: the features that crates gained, with the crates' names.
         defaults: the same of what is on unless somebody turns it off.
         names: names that are new, or that were not public, by what they are.
-        enums: public enums that gained a variant.
         closed: those of them that a ``match`` without ``_`` may be about.
     """
 
@@ -64,7 +63,6 @@ class _Name(Value, frozen=True):
     """A public name.
 
     Attributes:
-        kind: what it is, in the plural.
         symbol: the name, with what it is a member of.
         closed: whether it is a variant that each ``match`` without ``_`` must know in every build
             (the Rust reference, "The non_exhaustive attribute").
@@ -76,14 +74,10 @@ class _Name(Value, frozen=True):
 
 
 def find_api_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> ApiChanges:
-    """Return what is new in files that stand before and after.
+    """Return the additions to the public API between two states of files.
 
     Of what the port adds as whole files only macros are told, which are named without a module: its
     modules and crates are names of files that stood before.
-
-    Args:
-        before: the texts of files, by path.
-        after: those of the ported tree.
     """
     new: dict[str, list[_Name]] = {kind: [] for kind in (*_KINDS.values(), _BROUGHT, _VARIANTS)}
     manifests = [path for path in after if path.rpartition("/")[2] == "Cargo.toml"]
@@ -112,7 +106,6 @@ def find_api_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) ->
 
 
 def _find_new_names(path: str, before: bytes | None, after: bytes) -> Iterator[_Name]:
-    """Yield the public names of a file that it did not have before."""
     names = _find_public_names(SourceFile(path, after).tree.root_node)
     if before is None:
         yield from (name for name in names if name.kind == "macros")
@@ -124,13 +117,6 @@ def _find_new_names(path: str, before: bytes | None, after: bytes) -> Iterator[_
 def _find_public_names(
     container: Node, outer: str = "", *, is_open: bool = False
 ) -> Iterator[_Name]:
-    """Yield the public names among the items of a file or of an item, in order.
-
-    Args:
-        container: what holds the items.
-        outer: what it is called.
-        is_open: whether all of them are public, as in a trait.
-    """
     for node, attributes in group_attributes(container):
         said = [re.sub(r"\s", "", node_text(each)) for each in attributes]
         body = node.child_by_field_name("body")
@@ -175,7 +161,6 @@ def _find_crate(manifest: bytes) -> str:
 
 
 def _parse_manifest(manifest: bytes) -> Mapping[str, object]:
-    """Return what a manifest holds; nothing where it is none that cargo could read."""
     try:
         return tomllib.loads(manifest.decode())
     except ValueError:

@@ -43,13 +43,10 @@ _REPAIRS: Final = (
 
 
 class PullRequestFacts(Value, frozen=True):
-    """What is said beside the report of the ported tree.
+    """Facts for a pull request that the report of the ported tree lacks.
 
     Attributes:
         renamed: a name of the source's as the written vendor has it.
-        feature: the Cargo feature of the port.
-        crates: those that have it.
-        base: the commit before the port.
         lines: lines added and removed since then, by file.
         api: what is new to who uses the crates.
         series: the commits of the series; none where there is none.
@@ -67,12 +64,7 @@ class PullRequestFacts(Value, frozen=True):
 
 
 def render_pull_request(report: Report, facts: PullRequestFacts) -> str:
-    """Return the text, with a newline at its end, and no longer than GitHub takes.
-
-    Args:
-        report: of the ported tree.
-        facts: what is said beside it.
-    """
+    """Return the text, with a newline at its end, and no longer than GitHub takes."""
     text = ""
     for shown in _SHOWN:
         text = "\n".join(_render_lines(report, facts, shown)) + "\n"

@@ -1,4 +1,4 @@
-"""What ``portkit verify`` shows while it runs, and where its report goes.
+"""The display of a running verification, and its documents.
 
 In a terminal one line says what is being done and for how long; elsewhere each line that a tool
 writes is a line, but of those that name crate after crate only one now and then. The document is
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from portkit.errors import DiskError
 from portkit.report.terminal import shorten_text
-from portkit.report.verify_junit import render_verify_junit
 from portkit.report.verify_report import (
     format_duration,
     render_step,
@@ -44,18 +43,13 @@ _CRATE: Final = re.compile(r" *(Adding|Checking|Compiling|Documenting|Downloaded
 
 
 class CargoProgress:
-    """What cargo writes of crate after crate, made into how far it is."""
+    """The progress of cargo, from the line that it writes for each crate."""
 
     def __init__(self) -> None:
         self.count, self.shown = 0, time.monotonic()
 
     def told(self, text: str, *, each: bool) -> str:
-        """Return what to show of a line; nothing of it where one like it was shown just now.
-
-        Args:
-            text: the line.
-            each: whether there is room for every line.
-        """
+        """Return the text to show for a line, or nothing if a similar line was just shown."""
         match = _CRATE.match(text)
         if match is None:
             if text.startswith("$ "):  # another command begins
@@ -72,7 +66,7 @@ class CargoProgress:
 
 
 class StatusLine:
-    """The line at the bottom of a terminal that says what is being done."""
+    """The line at the bottom of a terminal that shows the current step."""
 
     def __init__(self, stream: TextIO, terminal: Terminal) -> None:
         self.stream, self.terminal = stream, terminal
@@ -87,7 +81,7 @@ class StatusLine:
         threading.Thread(target=self._redraw, args=(self._stopped,), daemon=True).start()
 
     def says(self, text: str) -> None:
-        """Show what is being done: the first line of it."""
+        """Show the first line of a text."""
         self.text = text.split("\n", 1)[0]
         self._draw()
 
@@ -117,19 +111,7 @@ class StatusLine:
 
 
 class RunReporter:
-    """Tells a person, and a program that reads the document, how a run goes.
-
-    Args:
-        root: the workspace as the user named it, with ``/``.
-        options: what the user asks for.
-        show: prints a text where the report goes; it may raise a ``DiskError``.
-        screen: the terminal behind it.
-        errors: the stream for all else.
-        error_screen: the terminal behind that.
-        live: whether a line there may be redrawn.
-        document: the file for the document, ``-`` for where the report would go; empty for none.
-        junit: the file for the JUnit document; empty for none.
-    """
+    """Tells a person, and a program that reads the document, how a run goes."""
 
     def __init__(
         self,
@@ -142,17 +124,12 @@ class RunReporter:
         error_screen: Terminal,
         live: bool = False,
         document: str = "",
-        junit: str = "",
     ) -> None:
         self.root, self.options = root, options
         self.errors, self.error_screen = errors, error_screen
         self._show = show
         self.apart = document == "-"
-        wanted = (
-            ("" if self.apart else document, render_verify_json),
-            (junit, render_verify_junit),
-        )
-        self.documents = [(Path(name), text) for name, text in wanted if name]
+        self.document = Path(document) if document and not self.apart else None
         self.screen = error_screen if self.apart else screen
         self.line_at_bottom = StatusLine(errors, error_screen) if live else None
         self.crates = CargoProgress()
@@ -174,7 +151,7 @@ class RunReporter:
             self.line(f"{step.name}: {step.shows}")
 
     def line(self, text: str) -> None:
-        """Show what is being done, or what a tool writes."""
+        """Show a line about the current work, or a line of a tool."""
         if shown := self.crates.told(text, each=self.line_at_bottom is not None):
             if self.line_at_bottom is not None:
                 self.line_at_bottom.says(shown)
@@ -189,11 +166,7 @@ class RunReporter:
         self._print(render_step(result, self.screen))
 
     def sum_up(self, summary: Summary) -> int:
-        """Show the summary, write the documents, and return the exit code.
-
-        Args:
-            summary: how the run went.
-        """
+        """Show the summary, write the documents, and return the exit code."""
         if summary.title:
             self._print(["", *render_summary(summary, self.screen)])
         if self.apart:
@@ -202,7 +175,6 @@ class RunReporter:
         return summary.exit_code or (DiskError.exit_code if self.lost else 0)
 
     def _keep(self) -> None:
-        """Write the documents as they would be found, were the run killed now."""
         done = len(self.results)
         ahead = [
             Result(
@@ -216,11 +188,10 @@ class RunReporter:
         self._write(summary)
 
     def _write(self, summary: Summary) -> None:
-        for place, text in self.documents:
-            self._replace(place, text(self.root, self.options, summary))
-
-    def _replace(self, place: Path, text: str) -> None:
-        """Write a document beside its place and move it there, or into what is no plain file."""
+        """Write the document to a new file and move it into place; a pipe is written directly."""
+        if (place := self.document) is None:
+            return
+        text = render_verify_json(self.root, self.options, summary)
         try:
             if place.exists() and not place.is_file():
                 place.write_text(text, encoding="utf-8")
@@ -245,7 +216,7 @@ class RunReporter:
             self._lose(str(error))
 
     def _print(self, lines: Iterable[str]) -> None:
-        """Print lines of the report; what they are sent to may be full: then to standard error."""
+        """Print lines of the report, to standard error if its own stream is full."""
         text = "".join(f"{line}\n" for line in lines)
         if not text:
             return

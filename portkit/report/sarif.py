@@ -19,7 +19,6 @@ from portkit.report.terminal import shorten_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.engine.rule_pages import RulePage
     from portkit.report.model import Mention, Report, ReportedSite
 
 UNACCOUNTED: Final = "unaccounted"
@@ -37,19 +36,18 @@ LEVELS: Final[Mapping[State, str]] = {
 
 
 def render_sarif(report: Report, *, source: bool = True) -> str:
-    """Return the log, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the log, with a newline at its end."""
     sites = [site for site in report.sites if site.state in LEVELS]
     known = {page.code: page for page in list_all_pages(report.directory)}
     codes = sorted({site.code for site in sites})
-    rules = [_build_rule(known[code]) for code in codes]
+    rules = [
+        _describe_rule(page.code, page.name, page.title.replace("``", "`"), page.whole)
+        for page in map(known.__getitem__, codes)
+    ]
     results = [_build_result(site, codes.index(site.code)) for site in sites]
     if report.unaccounted:
-        rules.append(_build_unaccounted_rule())
+        text = "A mention of a backend that no rule explains."
+        rules.append(_describe_rule(UNACCOUNTED, UNACCOUNTED, text, text))
         results += [_build_unaccounted(m, len(codes), source=source) for m in report.unaccounted]
     run = {
         "tool": {
@@ -73,18 +71,8 @@ def render_sarif(report: Report, *, source: bool = True) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def _build_rule(page: RulePage) -> dict[str, Any]:
-    title = page.title.replace("``", "`")
-    return _describe_rule(page.code, page.name, title, page.whole)
-
-
-def _build_unaccounted_rule() -> dict[str, Any]:
-    text = "A mention of a backend that no rule explains."
-    return _describe_rule(UNACCOUNTED, UNACCOUNTED, text, text)
-
-
 def _describe_rule(identity: str, name: str, title: str, text: str) -> dict[str, Any]:
-    """Return a rule with all that GitHub asks for, within its limits."""
+    """Return a rule with all fields that GitHub needs, within its limits."""
     return {
         "id": identity,
         "name": "".join(word.capitalize() for word in name.split("_")),
@@ -115,10 +103,7 @@ def _build_result(site: ReportedSite, index: int) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"portkitSite/v1": site.id},
-        "properties": {
-            "applicability": site.applicability.value,
-            "status": site.status.value,
-        },
+        "properties": {"applicability": site.applicability.value, "status": site.status.value},
     }
 
 

@@ -19,22 +19,12 @@ _FIELDS: Final = tuple(
 
 
 def render_scan_json(report: Report, *, source: bool = True) -> str:
-    """Return the document as text, with a newline at its end.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the document as text, with a newline at its end."""
     return json.dumps(build_document(report, source=source), indent=1, ensure_ascii=False) + "\n"
 
 
 def build_document(report: Report, *, source: bool = True) -> dict[str, Any]:
-    """Return the document.
-
-    Args:
-        report: what to write.
-        source: whether lines of the tree's own text are part of it.
-    """
+    """Return the document."""
     return {
         "schema": SCHEMA,
         "root": report.root,
@@ -72,9 +62,8 @@ def build_summary(report: Report) -> dict[str, Any]:
         "states": dict(count_states(report.sites)),
         **({"looked_at": looked_at} if looked_at else {}),
         "codes": count_by(report.sites, lambda site: site.code),
-        "crates": {path: _count_values(sites) for path, sites in report.group_by_crate().items()},
+        "crates": {
+            path: {"sites": len(sites), **count_by(sites, lambda site: site.status.value)}
+            for path, sites in report.group_by_crate().items()
+        },
     }
-
-
-def _count_values(sites: tuple[ReportedSite, ...]) -> dict[str, int]:
-    return {"sites": len(sites), **count_by(sites, lambda site: site.status.value)}

@@ -1,4 +1,4 @@
-"""The first lines of a report: what you decide, what the port adds, and what breaks."""
+"""The first lines of a report: decisions, additions of the port, and breaking changes."""
 
 from __future__ import annotations
 

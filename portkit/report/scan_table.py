@@ -30,14 +30,7 @@ _HEADER: Final = ("Rule", "Construct", *(state.word for state in State))
 def render_table(
     report: Report, terminal: Terminal, *, everything: bool = False, source: bool = True
 ) -> str:
-    """Return the table.
-
-    Args:
-        report: what to show.
-        terminal: where it is read.
-        everything: list the places that are mechanical or kept as well.
-        source: show the lines that hold unaccounted mentions.
-    """
+    """Return the table."""
     lines = [terminal.bold(line) for line in wrap_text(_render_headline(report), terminal.width)]
     for line in render_summary(report):
         lines += wrap_text(line, terminal.width, "  ")
@@ -99,7 +92,7 @@ def group_by_state(sites: Iterable[ReportedSite]) -> Iterator[tuple[str, list[Re
 
 
 def render_grouped(sites: Iterable[ReportedSite], terminal: Terminal) -> Iterator[str]:
-    """Yield the places, those of one rule and one reason together."""
+    """Yield the findings, grouped by rule and reason."""
     grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
@@ -111,7 +104,6 @@ def render_grouped(sites: Iterable[ReportedSite], terminal: Terminal) -> Iterato
 
 
 def _render_details(sites: Iterable[ReportedSite]) -> Iterator[str]:
-    """Yield what a place has to show, such as what upstream has changed."""
     for site in sites:
         if site.detail:
             yield from ("", f"    {site.position}  {site.symbol}")
@@ -130,7 +122,6 @@ def _render_unaccounted(report: Report, terminal: Terminal, *, source: bool) -> 
 
 
 def _render_next_steps(report: Report, terminal: Terminal) -> list[str]:
-    """Return what to do now, as the last lines."""
     where = report.tree
     if report.count(status=Status.TODO) and report.obstacle:
         text = f"`portkit apply` refuses: {report.obstacle}."
@@ -153,11 +144,12 @@ def _render_next_steps(report: Report, terminal: Terminal) -> list[str]:
     if report.unaccounted:
         text = "Next: give each mention above a rule, or an entry in the profile that keeps it."
         return [terminal.loud(line) for line in wrap_text(text, terminal.width)]
-    return [terminal.good(line) for line in wrap_text(_is_complete(report, where), terminal.width)]
+    return [
+        terminal.good(line) for line in wrap_text(_render_completion(report, where), terminal.width)
+    ]
 
 
 def _render_other_reviews(fixed: int, bare: int) -> Iterator[str]:
-    """Yield what becomes of the places for review that are not written, a line for each."""
     wide = len(str(max(fixed, bare)))
     yield f"The other {count_noun(fixed + bare, 'place')} for review:"
     yield f"  {fixed:>{wide}} fixed in the ROCm copies, upstream's code untouched"
@@ -165,7 +157,7 @@ def _render_other_reviews(fixed: int, bare: int) -> Iterator[str]:
         yield f"  {bare:>{wide}} left as {'it is' if bare == 1 else 'they are'}"
 
 
-def _is_complete(report: Report, where: str) -> str:
+def _render_completion(report: Report, where: str) -> str:
     if report.partial and not report.sites:
         return "No place here has one of the chosen codes."
     asked = sum(map(_requires_person, report.sites))

@@ -15,24 +15,27 @@ from msgspec.structs import replace
 
 from portkit.engine.partial_ports import add_error_arms, check_variants
 from portkit.engine.plan import build_plan
+from portkit.engine.rule_pages import list_all_pages
 from portkit.report.edit_dependencies import (
     MANIFEST,
     WrittenFinding,
     assign_phases,
     find_dependencies,
 )
-from portkit.report.model import locate_finding
+from portkit.report.model import State, count_noun, count_places, locate_finding
 from portkit.report.phases import find_phase, load_phases
+from portkit.report.terminal import wrap_text
 from portkit.rules.file_rules import ADDED_FILE_CODE as ADDED
 from portkit.syntax.value import Value
 from portkit.transaction.change import Change
 from portkit.workspace.finding import Status, identify_findings
+from portkit.workspace.git_series import TRAILER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from portkit.engine.scan import Scan
-    from portkit.report.model import ReportedSite
+    from portkit.report.model import Report, ReportedSite
     from portkit.report.phases import Phase
     from portkit.workspace.finding import Finding, NewFile
 
@@ -41,7 +44,7 @@ _PACKAGE: Final = re.compile(r'^name\s*=\s*"([\w-]+)"', re.MULTILINE)
 
 
 class Part(Value, frozen=True):
-    """What one commit of a series brings.
+    """The changes of one commit of a series.
 
     Attributes:
         phase: the phase whose places they are; none for those that no phase has.
@@ -60,9 +63,7 @@ class Series(Value, frozen=True):
     """The parts of a port, in their order.
 
     Attributes:
-        parts: each changes something.
         changes: all of them together, as one run would make them; sorted by path.
-        unformatted: as in a plan.
     """
 
     parts: tuple[Part, ...]
@@ -71,16 +72,7 @@ class Series(Value, frozen=True):
 
 
 def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
-    """Return a port in parts.
-
-    Args:
-        whole: the scan of the tree, with all that is to be written.
-        rustfmt: whether to format what is written.
-
-    Raises:
-        PlanError: a part could not be written alone; a defect of portkit or of a profile.
-        ToolError: rustfmt is missing.
-    """
+    """Return a port in parts."""
     whole = replace(whole, findings=tuple(map(_cache_files, whole.findings)))
     order = (*load_phases(whole.job.codebase.directory), None)
     sites = [
@@ -90,7 +82,10 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
     own = [order.index(find_phase(sites[n], filter(None, order))) for n in todo]
     written = [_describe_finding(whole, whole.findings[n]) for n in todo]
     needed = find_dependencies(
-        written, _list_words(whole), whole.job.vendor.variant, _list_packages(whole)
+        written,
+        _list_words(whole),
+        whole.job.vendor.variant,
+        {crate.name: crate.directory for crate in whole.job.workspace.crates},
     )
     turn = dict(zip(todo, assign_phases(written, needed, own), strict=True))
 
@@ -113,7 +108,10 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
             rustfmt=rustfmt,
         )
         unformatted = {p for p in unformatted if p not in moved} | {*planned.unformatted}
-        changes = [_find_changes(state.get(c.path), c) for c in planned.changes]
+        changes = [
+            Change(c.path, state[c.path].after, c.after) if c.path in state else c
+            for c in planned.changes
+        ]
         state |= {change.path: change for change in planned.changes}
         before = now
         if changes := [c for c in changes if c.before != c.after]:
@@ -131,7 +129,7 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
 
 
 def _cache_files(finding: Finding) -> Finding:
-    """Return a finding whose files are made once, however often they are asked for."""
+    """Return a finding that makes its files only once."""
     made: list[tuple[NewFile, ...]] = []
 
     def files() -> tuple[NewFile, ...]:
@@ -174,10 +172,6 @@ def _list_words(whole: Scan) -> frozenset[str]:
     return frozenset(word.decode(errors="replace") for word in words)
 
 
-def _list_packages(whole: Scan) -> Mapping[str, str]:
-    return {crate.name: crate.directory for crate in whole.job.workspace.crates}
-
-
 def _group_by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
     grouped: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -186,5 +180,74 @@ def _group_by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]
     return {path: tuple(found) for path, found in grouped.items()}
 
 
-def _find_changes(last: Change | None, change: Change) -> Change:
-    return change if last is None else Change(change.path, last.after, change.after)
+_WIDTH: Final = 72
+_SHOWN: Final = 5
+"""How many places of one reason are named."""
+
+
+def render_messages(report: Report, parts: Sequence[Part]) -> Iterator[str]:
+    """Yield the message of each part."""
+    for number, part in enumerate(parts, 1):
+        lines = _render_lines(report, part, f"{number}/{len(parts)}")
+        yield "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def render_subject(report: Report, part: Part) -> str:
+    """Return the first line: ``ROCm: device and storage``."""
+    title = part.phase.title if part.phase is not None else "What belongs to no phase"
+    # An abbreviation keeps its letters.
+    title = title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    return f"{report.platform}: {title}"
+
+
+def _render_lines(report: Report, part: Part, number: str) -> Iterator[str]:
+    yield render_subject(report, part)
+    yield ""
+    added = sum(change.before is None for change in part.changes)
+    changed = len(part.changes) - added
+    yield from wrap_text(
+        f"{count_places(part.sites)} of the port of {report.title}:"
+        f" {count_noun(changed, 'file')} changed, {added} added.",
+        _WIDTH,
+    )
+    yield ""
+    titles = {page.code: page.title for page in list_all_pages(report.directory)}
+    grouped: dict[str, list[ReportedSite]] = {}
+    for site in part.sites:
+        grouped.setdefault(site.code, []).append(site)
+    for code, sites in sorted(grouped.items()):
+        why = titles.get(code, "").replace("``", "`")
+        yield from wrap_text(f"- {code}, {count_noun(len(sites), 'place')}: {why}", _WIDTH, "  ")
+    asked = [site for site in part.sites if site.state in (State.REVIEW, State.MANUAL)]
+    if asked:
+        yield from ("", "To be looked at:", "")
+        yield from _render_reasons(asked)
+    if part.errors:
+        yield ""
+        yield from wrap_text(
+            f"{count_places(part.errors)} whose arm a later commit writes answer with an error"
+            " until"
+            " then, since a match must name every variant.",
+            _WIDTH,
+        )
+    yield ""
+    command = f" and `{part.phase.verify}`" if part.phase is not None else ""
+    yield from wrap_text(
+        "How to check it: rustfmt leaves it as it is; `portkit verify --series` type-checks this"
+        f" commit with the feature and without{command} shows what it is for.",
+        _WIDTH,
+    )
+    yield from ("", f"{TRAILER}: {number}")
+
+
+def _render_reasons(sites: Sequence[ReportedSite]) -> Iterator[str]:
+    grouped: dict[tuple[str, str], list[ReportedSite]] = {}
+    for site in sites:
+        grouped.setdefault((site.code, site.message), []).append(site)
+    for (code, message), found in sorted(grouped.items()):
+        yield from wrap_text(f"- {code}: {message}", _WIDTH, "  ")
+        for site in found[:_SHOWN]:
+            # No line number: each commit shifts the lines.
+            yield f"  {site.path} {site.symbol}"
+        if len(found) > _SHOWN:
+            yield f"  and {len(found) - _SHOWN} more"

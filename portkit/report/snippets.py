@@ -1,4 +1,4 @@
-"""The text at a place, before and after: what a report that may show source puts side by side.
+"""The text of a finding before and after, for reports that may show source.
 
 What comes after is what the finding itself writes; rustfmt, and what other findings write around
 it, are left out.
@@ -38,7 +38,7 @@ _OUTSIDE: Final = frozenset({"block", "source_file"})
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that stand together.
+    """Adjacent lines.
 
     Attributes:
         before: the file as it is; empty for one that the port adds.
@@ -58,7 +58,7 @@ class Hunk:
 
 
 def build_snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
-    """Return what there is to show, by the place's identity; places without any text are left out.
+    """Return the text of each finding by its identity; findings without text are left out.
 
     A file that is left alone as a whole is not shown.
     """
@@ -74,14 +74,7 @@ def build_snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
 def build_site_snippets(
     job: PortJob, finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> tuple[Hunk, ...]:
-    """Return what there is to show of one place: what a copy has there, else as ``hunks`` does.
-
-    Args:
-        job: the job that the finding comes from.
-        finding: what was found there.
-        source: the file as it is; none for one that the port adds.
-        longest: how many lines of one file are shown.
-    """
+    """Return the text of one finding: the lines of its copy, or its hunks."""
     if source is not None:
         elsewhere = (
             *_show_repairs(job, finding, source, longest),
@@ -95,7 +88,6 @@ def build_site_snippets(
 def _show_kernel_patches(
     job: PortJob, finding: Finding, source: SourceFile, longest: int
 ) -> Iterator[Hunk]:
-    """Yield how the source of a kernel is patched before it is translated."""
     made = job.translated.get(finding.path)
     if made is None or finding.applicability is not Applicability.REVIEW:
         return
@@ -133,13 +125,7 @@ def _show_repairs(
 def build_hunks(
     finding: Finding, source: SourceFile | None, longest: int = LONGEST
 ) -> Iterator[Hunk]:
-    """Yield what there is to show of one place.
-
-    Args:
-        finding: what was found there.
-        source: the file as it is; none for one that the port adds.
-        longest: how many lines of one file are shown.
-    """
+    """Yield the hunks of one finding."""
     if finding.status is Status.TODO:
         copied, *added = finding.files() or (None,)
         if copied is not None:
@@ -153,7 +139,9 @@ def build_hunks(
         return
     if finding.edits:
         yield from _show_edits(finding, source, longest)
-    elif finding.status is not Status.TODO and not _is_whole(finding, source):
+    elif finding.status is not Status.TODO and (
+        finding.span.start or finding.span.end < len(source.data)
+    ):
         first, _ = source.position(finding.span.start)
         last, _ = source.position(max(finding.span.end - 1, finding.span.start))
         start = max(first - CONTEXT, 1)
@@ -161,10 +149,6 @@ def build_hunks(
         text = _decode_text(source, start, min(end, len(source.line_starts)))
         lines = (f"{' ='[first <= n <= last]}{line}" for n, line in enumerate(text, start))
         yield _shorten_hunk(Hunk(source.path, "", start, tuple(lines)), longest)
-
-
-def _is_whole(finding: Finding, source: SourceFile) -> bool:
-    return finding.span.start == 0 and finding.span.end >= len(source.data)
 
 
 def _show_edits(
@@ -191,7 +175,7 @@ def _show_edits(
 
 
 def _find_last_decided_line(source: SourceFile, finding: Finding) -> int:
-    """Return the last line that shows what a condition decides; 0 where the place is in none.
+    """Return the last line that a condition decides, or 0 if there is no condition.
 
     Which branch ROCm takes is seen in them alone: often it is the ``else`` far below. The arms of a
     ``match`` are shown where nothing is written, since ROCm then takes one of those that stand.
@@ -213,7 +197,6 @@ def _find_last_decided_line(source: SourceFile, finding: Finding) -> int:
 
 
 def _show_copy(file: NewFile, source: SourceFile, longest: int) -> Iterator[Hunk]:
-    """Yield where a copy differs from what it is copied from."""
     before = _split_lines(source.text(0, len(source.data)))
     yield from _compare_texts(before, _split_lines(file.text), 1, (source.path, file.path), longest)
 

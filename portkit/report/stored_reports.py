@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
 
 from portkit.errors import DocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 Entry = dict[str, Any]
 """A document, or an entry of one."""
@@ -41,33 +39,25 @@ _DIAGNOSTIC: Final = ("level", "code", "message", "path", "line", "site", "rule"
 
 
 def read_scan(file: Path) -> Entry:
-    """Return the document of a scan.
-
-    Raises:
-        DocumentError: the file is missing, or holds no such document.
-    """
+    """Return the document of a scan."""
     command = "portkit scan --format json"
     data = _read(file, command)
-    if not _check_each(data.get("sites"), _SITE):
-        raise _refuse_other(file, "scan", command)
+    if not _has_keys(data.get("sites"), _SITE):
+        raise _make_document_error(file, "scan", command)
     return data
 
 
 def read_verification(file: Path) -> Entry:
-    """Return the document of a verification.
-
-    Raises:
-        DocumentError: the file is missing, or holds no such document.
-    """
+    """Return the document of a verification."""
     command = "portkit verify --json"
     data = _read(file, command)
     steps = data.get("steps")
     if (
         not all(key in data for key in _VERIFIED)
-        or not _check_each(steps, _STEP)
-        or not all(_check_each(step.get("diagnostics"), _DIAGNOSTIC) for step in data["steps"])
+        or not _has_keys(steps, _STEP)
+        or not all(_has_keys(step.get("diagnostics"), _DIAGNOSTIC) for step in data["steps"])
     ):
-        raise _refuse_other(file, "verification", command)
+        raise _make_document_error(file, "verification", command)
     return data
 
 
@@ -83,13 +73,13 @@ def _read(file: Path, command: str) -> Entry:
     return data if isinstance(data, dict) and data.get("schema") == _SCHEMA else {}
 
 
-def _check_each(entries: object, needed: Iterable[str]) -> bool:
+def _has_keys(entries: object, needed: Iterable[str]) -> bool:
     return isinstance(entries, list) and all(
         isinstance(entry, dict) and all(key in entry for key in needed) for entry in entries
     )
 
 
-def _refuse_other(file: Path, kind: str, command: str) -> DocumentError:
+def _make_document_error(file: Path, kind: str, command: str) -> DocumentError:
     return DocumentError(
         f"{file} is not a {kind}'s document of schema {_SCHEMA}: write it with `{command}`, by this"
         " version of portkit"

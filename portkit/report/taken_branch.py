@@ -1,4 +1,4 @@
-"""Which branch of an ``if`` ROCm takes at a place that is part of its condition."""
+"""Find the branch of an ``if`` that ROCm takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TakenBranch(Value, frozen=True):
-    """What ROCm does at a condition.
+    """The branch that ROCm takes at a condition.
 
     Attributes:
         sentence: which branch it takes, and where that stands.
@@ -34,13 +34,7 @@ class TakenBranch(Value, frozen=True):
 def find_taken_branch(
     job: PortJob, finding: Finding, source: SourceFile | None
 ) -> TakenBranch | None:
-    """Return the branch that the vendor takes at a place; none where no ``if`` asks there.
-
-    Args:
-        job: the job.
-        finding: what was found there.
-        source: its file.
-    """
+    """Return the branch that the vendor takes, or None if no ``if`` tests the finding."""
     if source is None or not source.path.endswith(".rs"):
         return None
     start, end = finding.span.start, finding.span.end
@@ -83,7 +77,7 @@ def _find_condition(source: SourceFile, node: Node, sentence: str) -> TakenBranc
 
 
 def _evaluate_condition(job: PortJob, finding: Finding, node: Node) -> bool | None:
-    """Return what a condition comes to on the vendor; none where more than the device decides."""
+    """Return the value of a condition on the vendor, or None if it depends on more."""
     sides = [child for child in node.named_children if not child.is_extra]
     if node.type == "parenthesized_expression" and len(sides) == 1:
         return _evaluate_condition(job, finding, sides[0])
@@ -102,15 +96,11 @@ def _evaluate_condition(job: PortJob, finding: Finding, node: Node) -> bool | No
     if node.type not in ("call_expression", "macro_invocation"):
         return None
     if is_cuda_query(job, node):
-        return _is_true_for_vendor(finding)
+        # What is asked of CUDA holds for the vendor too if it is widened, or will be.
+        is_left = finding.applicability is Applicability.KEEP or finding.status is Status.NONE
+        return not is_left
     if read_callee_name(node) == f"is_{job.vendor.name}":
         return True
     return (
         False if read_callee_name(node) in {f"is_{w}" for w in job.vendor.peer_vocabulary} else None
     )
-
-
-def _is_true_for_vendor(finding: Finding) -> bool:
-    """Whether what is asked of CUDA holds for the vendor too: it is widened, or will be."""
-    is_left = finding.applicability is Applicability.KEEP or finding.status is Status.NONE
-    return not is_left

@@ -38,7 +38,6 @@ class Terminal(Value, frozen=True):
     """Where a report is read.
 
     Attributes:
-        width: in columns.
         coloured: whether escape sequences are understood and wanted.
     """
 
@@ -46,11 +45,11 @@ class Terminal(Value, frozen=True):
     coloured: bool = False
 
     def bold(self, text: str) -> str:
-        """Return text that stands out."""
+        """Return prominent text."""
         return self._style(text, _BOLD)
 
     def dim(self, text: str) -> str:
-        """Return text that stands back."""
+        """Return unobtrusive text."""
         return self._style(text, _DIM)
 
     def good(self, text: str) -> str:
@@ -88,13 +87,9 @@ def open_terminal(stream: TextIO) -> Terminal:
 
 
 def escape_controls(text: str, *, styled: bool = False) -> str:
-    r"""Return a text in which a reader sees what would otherwise act on the terminal.
+    r"""Escape characters that a terminal would obey.
 
     A name or a line of somebody's tree may hold an escape sequence; it is shown as ``\x1b``.
-
-    Args:
-        text: what is to be shown; its tabs and line ends stay.
-        styled: whether the text is ours, with styles of ours in it that stay as well.
     """
     if styled and "\x1b" in text:
         pieces = zip(_STYLED.split(text), [*_STYLED.findall(text), ""], strict=True)
@@ -123,12 +118,12 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     What the text begins with before its first word stays; a word that is wider than the line
     stands alone. A quoted name in a command is one word, with its blanks as they are.
     """
-    text = _COMMAND.sub(lambda command: _NAME.sub(_glue_words, command[0]), text)
+
+    def glue(command: Match[str]) -> str:
+        return _NAME.sub(lambda name: name[0].replace(" ", _GLUE), command[0])
+
+    text = _COMMAND.sub(glue, text)
     return [line.replace(_GLUE, " ") for line in _wrap_line(text, width, indent)]
-
-
-def _glue_words(name: Match[str]) -> str:
-    return name[0].replace(" ", _GLUE)
 
 
 def _wrap_line(text: str, width: int, indent: str) -> list[str]:
@@ -153,15 +148,10 @@ def reflow_text(text: str, width: int) -> str:
 
 
 def align_locations(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list[str]:
-    """Return places and what stands there as aligned lines.
+    """Return positions and descriptions as aligned lines.
 
     A place is never cut, since editors and terminals link it: what stands at one that leaves no
     room has a line of its own.
-
-    Args:
-        rows: a place, such as ``path:line``, and what stands there.
-        width: of the terminal, in columns.
-        indent: what each line begins with.
     """
     rows = [(escape_line(place), escape_line(what)) for place, what in rows]
     room = width - len(indent) - _LEAST
@@ -182,12 +172,6 @@ def align_columns(
 
     The columns before the numbers are set left; the last of them gives way where the line would
     not fit the width.
-
-    Args:
-        rows: cells without escape sequences; all rows have equally many.
-        width: of the terminal, in columns.
-        numbers: how many of the last columns hold numbers, which are set right.
-        indent: what each line begins with.
     """
     if not rows:
         return []

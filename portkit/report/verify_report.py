@@ -1,4 +1,4 @@
-"""What ``portkit verify`` says: a line for each step as it ends, a summary, or a document."""
+"""The reports of ``portkit verify``: lines, a summary, or a document."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def render_step(result: Result, terminal: Terminal) -> Iterator[str]:
     # What passed is not read line by line; what failed, or was left out, is.
     more = len(lines) - _PASSED_LINES if result.verdict is Verdict.PASSED else 0
     if more > 1:
-        lines[-more:] = [f"and {more} lines more, which --json and --junit write"]
+        lines[-more:] = [f"and {more} lines more, which --json writes"]
     for evidence in (*lines, *(f"left out: {r}" for r in result.outcome.left_out)):
         yield from wrap_text(f"    {evidence}", terminal.width, "      ")
 
 
 def render_summary(summary: Summary, terminal: Terminal) -> Iterator[str]:
-    """Yield what a person reads in ten seconds: a line for each step, and one for them all."""
+    """Yield one line for each step, and one for the run."""
     rows = [
         (
             _WORDS[result.verdict],
@@ -86,13 +86,7 @@ def format_duration(seconds: float) -> str:
 
 
 def render_verify_json(root: str, options: Options, summary: Summary) -> str:
-    """Return the document, with a newline at its end; ``verify.schema.json`` describes it.
-
-    Args:
-        root: the workspace as the user named it, with ``/``.
-        options: what the user asked for.
-        summary: how the run went.
-    """
+    """Return the document, with a newline at its end; ``verify.schema.json`` describes it."""
     document = {
         "schema": SCHEMA,
         "portkit": __version__,

@@ -1,4 +1,4 @@
-"""The work plan: what a person must still look at or write, in phases, as a checklist.
+"""The work plan: a checklist of reviews and manual work, in phases.
 
 On a tree with nothing ported it is the plan of the whole port. What a person must do is one task
 for each rule and reason; what ``portkit apply`` writes is one task a phase.
@@ -49,13 +49,9 @@ class Task:
     """One thing to do.
 
     Attributes:
-        what: in the imperative.
-        why: the rule's reason.
         verify: how to see that it is done.
-        priority: how much depends on it.
         minutes: what it is taken to cost a person.
         done: whether the tree shows that it is done.
-        sites: where.
     """
 
     what: str
@@ -68,7 +64,7 @@ class Task:
 
     @property
     def count(self) -> int:
-        """How many places it is about."""
+        """How many findings it is about."""
         return len(self.sites)
 
 
@@ -81,7 +77,7 @@ class Stage:
 
     @property
     def minutes(self) -> int:
-        """What the tasks are taken to cost a person."""
+        """The estimated time of the tasks."""
         return sum(task.minutes for task in self.tasks)
 
 

@@ -79,7 +79,7 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
             f"{own} names CUDA, its name does not: give the copy one in [names.words] of the"
             f' profile, such as {site.name} = "{name}", or write it by hand'
         )
-        yield RequireManual(construct, message, symbol=symbol)
+        yield RequireManual(construct, message, symbol=symbol, renamed=(site.name, name))
     elif not (job.is_cuda_specific(_code(site)) or _is_other_file(site)):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:

@@ -32,7 +32,7 @@ from portkit.context.intent import (
     RequireManual,
 )
 from portkit.context.macro_fragments import find_macro_name, is_evaluating
-from portkit.context.macro_items import count_copies, find_arms
+from portkit.context.macro_items import count_copies, find_arms, is_gated
 from portkit.context.port_job import DeviceMacro, PortJob, Site
 from portkit.port import gating
 from portkit.rules import SiteRule
@@ -154,7 +154,8 @@ A macro that takes one argument per backend, such as ``test_device!``.
 ``($fn_name: ident, $test_cpu: ident, $test_cuda: ident, $test_metal: ident)`` has a position for
 CUDA. Where that argument does nothing but name a test of ``$fn_name``, the macro makes ROCm's
 itself, as ``rocm`` in a module that is called as ``$fn_name`` is. Calls stay as they are, and a
-test that upstream adds later runs on ROCm without a change.
+test that upstream adds later runs on ROCm without a change. The macro does not do so if one module
+tests a function twice, since two modules would have one name.
 
 Elsewhere the macro gains a rule with one more position after CUDA's, and in that rule's body
 everything that stands for CUDA is copied. The old rule stays behind the new one: the macro may be
@@ -234,6 +235,10 @@ _NO_ATTRIBUTE: Final = (
     "this macro takes no attribute before an arm, so no arm of a call can be under the feature:"
     " write the arm in the macro by hand"
 )
+_UNGATED: Final = (
+    "This macro does not put an arm's attributes on all that it makes of the arm. So no arm can be"
+    " under the feature. Write the arm in the macro by hand."
+)
 
 
 def check_macro_arm(site: Site) -> Iterator[Intent]:
@@ -249,6 +254,8 @@ def check_macro_arm(site: Site) -> Iterator[Intent]:
         right = next((c for c in copies if count_copies(site, call, arm, c) == 1), "")
         if count > 1 or job.mentions_rocm(arm.pattern):
             yield AlreadyPorted(_MACRO_ARM, message, claims=(arm.span,))
+        elif right and attribute and not is_gated(site, call, arm, right):
+            yield RequireManual(_MACRO_ARM, _UNGATED, claims=(arm.span,))
         elif right:
             member = ListMember(arm.span, right, separator=arm.separator)
             yield AddToList(_MACRO_ARM, message, members=(member,), claims=(arm.span,))
@@ -281,7 +288,7 @@ arm.
 Without it the `match` lacks a variant, and rustc refuses it in every build (E0004).
 
 With `--gating cfg` the variant exists only under the feature. If the macro takes no attribute
-before an arm, the place is manual.
+before an arm, or loses it in what it writes, the place is manual.
 
 Not handled: a macro of another crate, which is listed as unaccounted.
 """

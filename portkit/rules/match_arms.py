@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -49,7 +48,7 @@ def check_match_arm(site: Site) -> Iterator[Intent]:
     if is_error_arm(site.node):
         kept = "the arm stands for one that is left out: see whether it is CUDA's"
         yield LeaveUnchanged(construct, kept, review=True)
-    elif re.search(rf"\b{job.vendor.variant}\b", node_text(pattern)):
+    elif job.mentions_rocm(node_text(pattern)):
         title = job.vendor.title
         yield AlreadyPorted(construct, f"the arm is between the two backends, {title} among them")
     else:
@@ -271,7 +270,8 @@ def check_match_gap(job: PortJob, gap: MatchGap) -> Finding:
         status=Status.PORTED if stands else Status.TODO,
         message=message,
         edits=() if stands else (Edit(gap.at, gap.at, gap.arms),),
-        instead=() if stands else (Edit(gap.at, gap.at, gap.errors),),
+        types=gap.enums,
+        fallback_edits=() if stands else (Edit(gap.at, gap.at, gap.errors),),
     )
 
 

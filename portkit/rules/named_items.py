@@ -122,7 +122,8 @@ def check_enum_variant(site: Site) -> Iterator[Intent]:
     """Find an enum variant named after the source vendor."""
     job = site.job
     if not site.scope.vendor and job.mentions_cuda(site.name) and not site.conditions:
-        yield CopySite("enum variant", f"the enum gains {job.rename(site.name)}")
+        new = job.rename(site.name)
+        yield CopySite("enum variant", f"the enum gains {new}", renamed=(site.name, new))
 
 
 _ENUM_VARIANT_PAGE = """\

@@ -16,7 +16,7 @@ from portkit.context.device_queries import (
 from portkit.context.intent import Intent, LeaveUnchanged, WidenCondition
 from portkit.context.port_job import Site
 from portkit.port import counterparts
-from portkit.port.host_fallback import write_host_fallback
+from portkit.port.host_fallback import find_on_host
 from portkit.profiles.entries import Guard
 from portkit.rules import SiteRule
 from portkit.syntax.items import describe_item, find_items
@@ -90,7 +90,7 @@ def _is_peers_name(site: Site) -> bool:
 
 def _is_others(site: Site) -> bool:
     """Whether a place is a matter of PK405, PK514 or PK803: a question, or an operation."""
-    if write_host_fallback(site):
+    if find_on_host(site) is not None:
         return True
     for peer in site.job.vendor.peers:
         if site.kind in _NAMES and site.code == f"is_{peer}":

@@ -21,7 +21,7 @@ from typing import Final
 
 from portkit.context.intent import Intent, LeaveUnchanged
 from portkit.context.port_job import Site
-from portkit.port.host_fallback import write_host_fallback
+from portkit.port.host_fallback import find_on_host
 from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.name_table import normalize_rust
@@ -41,7 +41,7 @@ def check(site: Site) -> Iterator[Intent]:
         yield LeaveUnchanged("name that is kept", kept[site.code], symbol=site.symbol(site.name))
         return
     plain = job.codebase.find_no_feature_entry(site.source.path)
-    if plain is not None and write_host_fallback(site):
+    if plain is not None and find_on_host(site) is not None:
         return  # PK514's
     if plain is not None and (construct := _left_in_plain(site)):
         is_module = construct == "path of a file"

@@ -67,19 +67,12 @@ class _Trial(Struct):
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one operation takes.
+    """What one operation takes."""
 
-    Attributes:
-        item: the operation.
-        us: microseconds a call.
-        rate: work a second.
-        unit: of the rate, such as ``GB/s``.
-    """
-
-    item: str
-    us: float
-    rate: float
-    unit: str
+    item: str  # the operation
+    us: float  # microseconds a call
+    rate: float  # work a second
+    unit: str  # of the rate, such as ``GB/s``
 
 
 def read_program_versions() -> dict[str, str]:
@@ -95,15 +88,7 @@ def build_document(
     day: str,
     built_with: dict[str, str],
 ) -> dict[str, Any]:
-    """Return the document, before what tells of a person is taken out.
-
-    Args:
-        wanted: what the user asked for.
-        steps: what became of the stages.
-        seconds: how long the run took so far.
-        day: as ISO 8601 has it.
-        built_with: as ``programs`` gives them.
-    """
+    """Return the document, before what tells of a person is taken out."""
     found = next(filter(None, (step.get("title", "") for step in steps)), "")
     return {
         "schema": SCHEMA,
@@ -138,11 +123,7 @@ def read_rates(found: dict[str, Any]) -> tuple[Rate, ...]:
 
 
 def read_trial(file: Path) -> dict[str, Any]:
-    """Return the document in a file that ``portkit trial`` has written, HTML or JSON.
-
-    Raises:
-        DocumentError: the file is missing, or holds no such document.
-    """
+    """Return the document in a file that ``portkit trial`` has written, HTML or JSON."""
     try:
         with file.open("rb") as opened:
             text = opened.read(_LARGEST).decode("utf-8")

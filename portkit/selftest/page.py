@@ -17,11 +17,7 @@ _FOLDER: Final = Path(__file__).parent
 
 
 def render_page(found: Mapping[str, Any]) -> str:
-    """Return the page.
-
-    Args:
-        found: the document, with nothing in it that tells of a person.
-    """
+    """Return the page."""
     template = make_environment(_FOLDER).get_template("trial.html.j2")
     tests = [(step["step"], test) for step in found["steps"] for test in step["tests"]]
     return template.render(
@@ -39,11 +35,7 @@ def render_page(found: Mapping[str, Any]) -> str:
 
 
 def write_atomically(place: Path, text: str) -> None:
-    """Write a file whole or not at all.
-
-    Raises:
-        DiskError: it cannot be written.
-    """
+    """Write a file whole or not at all."""
     try:
         replace_file(place, text.encode())
     except OSError as error:

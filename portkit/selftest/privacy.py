@@ -102,23 +102,14 @@ _SEARCHED: Final = Path("/etc/resolv.conf")
 
 @dataclass(frozen=True)
 class Scrub:
-    """What is replaced.
+    """What is replaced."""
 
-    Attributes:
-        paths: by what stands in their place; each with all that is below it.
-        names: the same, as words of their own.
-    """
-
-    paths: Mapping[str, str]
-    names: Mapping[str, str]
+    paths: Mapping[str, str]  # by what stands in their place; each with all that is below it
+    names: Mapping[str, str]  # the same, as words of their own
 
     @classmethod
     def here(cls, folders: Mapping[Path, str]) -> Scrub:
-        """Return what to take out of what is said on this machine.
-
-        Args:
-            folders: further folders, by what stands in their place.
-        """
+        """Return what to take out of what is said on this machine."""
         variables = ("HOME", "CARGO_HOME", "RUSTUP_HOME", "XDG_CACHE_HOME", "CARGO_TARGET_DIR")
         paths = {os.environ.get(name, ""): f"${name}" for name in reversed(variables)}
         paths |= {tempfile.gettempdir(): "$TMPDIR", str(Path.cwd()): "."}

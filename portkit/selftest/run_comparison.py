@@ -19,13 +19,7 @@ _SHOWN: Final = 50
 
 
 def render_comparison(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> str:
-    """Return what differs, for a person: stages, facts, tests, throughput.
-
-    Args:
-        one: the document of a trial.
-        other: of another, to be read beside it.
-        terminal: where it is read.
-    """
+    """Return what differs, for a person: stages, facts, tests, throughput."""
     return "\n".join(_render_lines(one, other, terminal)) + "\n"
 
 

@@ -45,11 +45,8 @@ def run_stages(
     A stage that hangs, crashes or floods is ended with all that it has started, and the next one
     begins; where nothing can come after it, the others are not taken. An interruption ends the run.
 
-    Args:
-        stages: in their order.
-        wanted: what the user asks for.
-        keep: is given what is known whenever that changes, so that it outlasts us.
-        say: is given each line that a stage writes.
+    ``keep``: is given what is known whenever that changes, so that it outlasts us.
+    ``say``: is given each line that a stage writes.
     """
     entries = [_make_entry(stage, "not taken", "the run did not come to it") for stage in stages]
     halted = ""

@@ -37,8 +37,7 @@ LADDER: Final = {
     "crosscheck": "crosscheck",
     "throughput": "throughput",
 }
-"""The stages that are steps of the ladder or beside it (``portkit.selftest.__main__``), and"
-" which."""
+"""The stages that ``portkit.selftest.__main__`` takes, and the step of each."""
 
 _UNTIMED: Final = "times on the emulator say nothing about a GPU"
 _NEEDED: Final = frozenset({"fetch", "apply", "build"})
@@ -47,58 +46,37 @@ _NEEDED: Final = frozenset({"fetch", "apply", "build"})
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage.
+    """One stage."""
 
-    Attributes:
-        name: one word.
-        shows: what it shows, in one line.
-        command: the program and its arguments; none where it is left out.
-        limit: seconds after which it is ended.
-        document: the file that it writes about itself; none where its output is all.
-        needed: whether the run ends where it fails.
-        left_out: why it is left out; empty where it is not.
-    """
-
-    name: str
-    shows: str
-    command: tuple[str, ...]
-    limit: float
+    name: str  # one word
+    shows: str  # what it shows, in one line
+    command: tuple[str, ...]  # the program and its arguments; none where it is left out
+    limit: float  # seconds after which it is ended
+    # the file that it writes about itself; none where its output is all
     document: Path | None = None
-    needed: bool = False
-    left_out: str = ""
+    needed: bool = False  # whether the run ends where it fails
+    left_out: str = ""  # why it is left out; empty where it is not
 
 
 @dataclass(frozen=True)
 class SelftestOptions:
-    """What the user asks for.
+    """What the user asks for."""
 
-    Attributes:
-        folder: where all is done that needs a place.
-        given: whether the tree is there already, so that nothing is fetched.
-        spec: what is fetched else, such as ``tool@1.2.3``.
-        device: ``gpu``, ``cpu`` or ``emulator``.
-        emulator: what the user says of the emulator, as options of ``portkit.selftest``.
-        packages: the crates whose tests are run; none for those of the codebase's profile.
-        profile: the name or directory of the codebase; empty for the one that is found.
-        only: the stages that are wanted; none for all.
-        limits: seconds by stage, in place of ``LIMITS``.
-        test_seconds: after how long a test counts as hung.
-        offline: whether nothing is fetched over the network.
-        keep_going: whether to go on after a doctor who finds problems.
-    """
-
-    folder: Path
-    given: bool = False
-    spec: str = ""
-    device: str = "gpu"
+    folder: Path  # where all is done that needs a place
+    given: bool = False  # whether the tree is there already, so that nothing is fetched
+    spec: str = ""  # what is fetched else, such as ``tool@1.2.3``
+    device: str = "gpu"  # ``gpu``, ``cpu`` or ``emulator``
+    # what the user says of the emulator, as options of ``portkit.selftest``
     emulator: tuple[str, ...] = ()
+    # the crates whose tests are run; none for those of the codebase's profile
     packages: tuple[str, ...] = ()
-    profile: str = ""
-    only: tuple[str, ...] = ()
+    profile: str = ""  # the name or directory of the codebase; empty for the one that is found
+    only: tuple[str, ...] = ()  # the stages that are wanted; none for all
+    # seconds by stage, in place of ``LIMITS``
     limits: Mapping[str, float] = field(default_factory=dict)
-    test_seconds: float = 120.0
-    offline: bool = False
-    keep_going: bool = False
+    test_seconds: float = 120.0  # after how long a test counts as hung
+    offline: bool = False  # whether nothing is fetched over the network
+    keep_going: bool = False  # whether to go on after a doctor who finds problems
 
     @property
     def tree(self) -> Path:

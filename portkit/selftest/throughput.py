@@ -27,15 +27,10 @@ ITEM_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the items are.
+    """How large the items are."""
 
-    Attributes:
-        side: of the square matrices.
-        sample: milliseconds that a sample takes.
-    """
-
-    side: int
-    sample: int
+    side: int  # of the square matrices
+    sample: int  # milliseconds that a sample takes
 
 
 ON_A_GPU: Final = Size(4096, 200)

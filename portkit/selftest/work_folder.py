@@ -27,15 +27,6 @@ def prepare_folders(wanted: SelftestOptions, given: Path | None) -> Iterator[Sel
 
     The folder stays the same from trial to trial, so that what is built is found again; the tree in
     it is made anew. What the user has given is never written to.
-
-    Args:
-        wanted: what the user asks for.
-        given: the user's tree; none where one is fetched.
-
-    Raises:
-        BusyTreeError: another trial works there.
-        NotAWorkspaceError: the given tree is none.
-        DiskError: the folder cannot be written.
     """
     if given is not None:
         read_root_manifest(given)

@@ -7,22 +7,18 @@ Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``a
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import COMMENTS, group_attributes, node_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from tree_sitter import Node
 
 FIELD_VALUES = frozenset({"field_initializer", "shorthand_field_initializer"})
 """Nodes that give a field its value where a struct is made."""
 ITEMS_WITH_INNER_ATTRIBUTES = FIELD_VALUES | {"match_arm"}
 """Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
-
 _WITH_INNER = frozenset({"foreign_mod_item", "function_item", "impl_item", "mod_item"})
 """Items whose body may begin with attributes of the item, `#![cfg(..)]` (the Rust reference,
 "Attributes")."""
@@ -31,8 +27,7 @@ _PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
 _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
 # `true` holds as `all()` does, and `false` no more than `any()`.
 _CONSTANTS = {"true": "all", "false": "any"}
-_DEEPEST = 60
-"""How many operators may stand in each other; a codebase has three."""
+_DEEPEST = 60  # How many operators may stand in each other; a codebase has three.
 _CFG_ATTR = re.compile(r"^#\[\s*cfg_attr\s*\((.*)\)\s*\]$", re.DOTALL)
 # A string holds no marks.
 _MARK = re.compile(r'"[^"]*"|[(),]')
@@ -40,20 +35,14 @@ _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
 class Cfg(Value, frozen=True):
-    """A condition: an option, or an operator over conditions.
-
-    Attributes:
-        operator: ``all``, ``any``, ``not``, or empty for an option.
-        operands: the operands; empty for an option.
-        feature: the feature that an option asks for, or empty.
-    """
+    """A condition: an option, or an operator over conditions."""
 
     operator: str
     operands: tuple[Cfg, ...] = ()
     feature: str = ""
 
     def requires(self, feature: str) -> bool:
-        """Whether the condition holds only where the feature is on."""
+        """Whether the condition holds only if the feature is on."""
         if self.operator == "all":
             return any(o.requires(feature) for o in self.operands)
         if self.operator == "any":
@@ -61,7 +50,7 @@ class Cfg(Value, frozen=True):
         return self.operator == "" and self.feature == feature
 
     def forbids(self, feature: str) -> bool:
-        """Whether the condition holds only where the feature is off."""
+        """Whether the condition holds only if the feature is off."""
         if self.operator == "all":
             return any(o.forbids(feature) for o in self.operands)
         if self.operator == "not":
@@ -77,7 +66,7 @@ class Cfg(Value, frozen=True):
         return frozenset().union(*(o.features() for o in self.operands))
 
     def without(self, features: frozenset[str]) -> bool | None:
-        """Evaluate with ``features`` off: true, false, or none where the rest decides."""
+        """Evaluate with ``features`` off: true, false, or None if the rest decides."""
         if self.operator == "":
             return False if self.feature in features else None
         values = [o.without(features) for o in self.operands]
@@ -89,7 +78,7 @@ class Cfg(Value, frozen=True):
         return None if None in values else not decisive
 
     def holds(self, on: Collection[str]) -> bool:
-        """Evaluate with some features on and all others off; other options count as on."""
+        """Evaluate with some features on and all others off; other options are on."""
         if self.operator == "":
             return not self.feature or self.feature in on
         values = [o.holds(on) for o in self.operands]
@@ -141,6 +130,50 @@ def parse_cfg(attribute: str) -> Cfg | None:
     return stack[0][1][0]
 
 
+def drop_features(attribute: str, off: Collection[str]) -> str:
+    """Return an attribute without the operands that some features decide, which are off.
+
+    ``#[cfg(all(feature = "cuda", not(feature = "cudnn")))]`` without ``cudnn`` asks for ``cuda``.
+
+    Args:
+        attribute: a condition that the features do not decide as a whole.
+        off: the features.
+    """
+    match = _CFG.match(attribute.strip())
+    if match is None or parse_cfg(attribute) is None:
+        return attribute
+    text, at = match[1], 0
+    stack: list[tuple[str, list[tuple[str, bool | None]]]] = [("all", [])]
+    while at < len(text) and (token := _TOKEN.match(text, at)) is not None:
+        at = token.end()
+        operator, close, _, option = token.groups()
+        if operator:
+            stack.append((operator, []))
+        elif close:
+            name, operands = stack.pop()
+            stack[-1][1].append(_join(name, operands))
+        elif option:
+            feature = _FEATURE.match(option)
+            is_off = feature is not None and feature[1] in off
+            stack[-1][1].append((option, False if is_off else None))
+    left, value = _join(*stack[0])
+    return attribute if value is not None else attribute.replace(text, left, 1)
+
+
+def _join(operator: str, operands: list[tuple[str, bool | None]]) -> tuple[str, bool | None]:
+    """Return the text of an operator over operands, and its value if they decide it."""
+    if operator == "not":
+        text, value = operands[0]
+        return f"not({text})", None if value is None else not value
+    decisive = operator == "any"
+    left = [text for text, value in operands if value is None]
+    if not left or any(value is decisive for _, value in operands):
+        return "", decisive if any(value is decisive for _, value in operands) else not decisive
+    if len(left) == 1:
+        return left[0], None
+    return f"{operator}({', '.join(left)})", None
+
+
 def parse_cfg_attr(text: str) -> tuple[Cfg | None, str]:
     """Parse the condition of ``#[cfg_attr(feature = "cuda", allow(..))]``.
 
@@ -164,13 +197,7 @@ def parse_cfg_macro(call: str) -> Cfg | None:
 
 
 def widen_condition(text: str, feature: str, other: str) -> str:
-    """Return a condition that takes ``other`` wherever it asked for ``feature`` alone.
-
-    Args:
-        text: an attribute or a ``cfg!``, whole.
-        feature: the feature that is named.
-        other: the feature that joins it.
-    """
+    """Return a condition that accepts ``other`` wherever it required only ``feature``."""
     out: list[str] = []
     operators, at = [""], 0
     for part in _PART.finditer(text):
@@ -210,7 +237,7 @@ def parse_conditions(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]
 
 
 def find_conditions_around(root: Node, offset: int) -> Iterator[Cfg]:
-    """Yield the conditions under which what stands at an offset exists, the outer ones first."""
+    """Yield the conditions of the code at an offset, the outer ones first."""
     node: Node | None = root
     while node is not None:
         inner = ((c, a) for c, a in group_attributes(node) if c.start_byte <= offset < c.end_byte)

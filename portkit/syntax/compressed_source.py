@@ -5,29 +5,25 @@ To read it anew from the disk would be faster, but it may have been changed ther
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from portkit.syntax.source_file import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Found = TypeVar("Found", SourceFile, SourceFile | None)
 
 
-_HELD = SourceFile.data
-"""The field itself, which holds the compressed bytes of a `Packed`."""
+_HELD = SourceFile.data  # The field itself, which holds the compressed bytes of a `Packed`.
 
 
 class CompressedSource(SourceFile, frozen=True, dict=True):
-    """A source that takes a fifth of the memory until its bytes are asked for; see `packed`."""
+    """A source file whose bytes are held compressed until something reads them."""
 
     @cached_property  # type: ignore[misc]
     def data(self) -> bytes:
         """The bytes that were on disk."""
-        import zlib
-
         return zlib.decompress(_HELD.__get__(self))  # type: ignore[attr-defined]
 
     def forget(self) -> None:
@@ -38,8 +34,6 @@ class CompressedSource(SourceFile, frozen=True, dict=True):
 
 def compress_source(path: str, data: bytes) -> CompressedSource:
     """Return a file whose bytes are held compressed."""
-    import zlib
-
     source = CompressedSource(path, zlib.compress(data, 1))
     source.__dict__["size"] = len(data)
     return source

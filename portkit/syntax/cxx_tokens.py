@@ -1,4 +1,4 @@
-"""Tokens of C++, CUDA's and HIP's included.
+"""Tokens of C++, with those of CUDA and HIP.
 
 The lexer knows what a rewriter must know: where comments, strings and characters lie, which lines
 are preprocessor directives, and nothing of types or grammar. Source: ISO C++17, [lex]; the launch
@@ -8,14 +8,11 @@ brackets ``<<<`` and ``>>>`` are CUDA's (CUDA C++ Programming Guide, "Kernels").
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 OPENING: Final = {"(": ")", "[": "]", "{": "}"}
 """Each bracket that opens, and what closes it."""
-
 CLOSING: Final = {close: begin for begin, close in OPENING.items()}
 
 _TOKEN: Final = re.compile(
@@ -47,18 +44,12 @@ _KINDS: Final = ("", *(name.removeprefix("other_") for name in _TOKEN.groupindex
 
 
 class Token(NamedTuple):
-    """One token.
+    """One token."""
 
-    Attributes:
-        kind: ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``;
-            ``comment``; ``unterminated``, where a block comment starts that never ends.
-        text: as written; of a directive the ``#`` and its word, without blanks.
-        start: offset of its first character.
-        end: offset after its last character.
-    """
-
+    # ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``;
+    # ``comment``; ``unterminated``, where a block comment starts that never ends.
     kind: str
-    text: str
+    text: str  # As written; of a directive the ``#`` and its word, without blanks.
     start: int
     end: int
 

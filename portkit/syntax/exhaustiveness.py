@@ -7,38 +7,30 @@ that its patterns name, and a family says whether these are all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 MOST_STEPS: Final = 4_000
 """How many matrices are looked into for one ``match``; one over pairs of backends needs 30."""
 
 
 class UnsupportedPatternError(Exception):
-    """A pattern, or a set of patterns, about which nothing is said."""
+    """A pattern, or a set of patterns, that this module does not decide about."""
 
 
 class Constructor(Value, frozen=True):
-    """A pattern that asks for one constructor: a variant, a tuple, a literal.
+    """A pattern of one constructor: a variant, a tuple or a literal."""
 
-    Attributes:
-        family: the constructors that exclude each other, such as those of one enum.
-        name: the constructor.
-        args: the patterns of its fields, all of them.
-    """
-
-    family: str
+    family: str  # The constructors that exclude each other, such as those of one enum.
     name: str
     args: tuple[Pattern, ...] = ()
 
 
 class OrPattern(Value, frozen=True):
-    """A pattern that takes what one of its members takes."""
+    """A pattern that matches what one of its members matches."""
 
     members: tuple[Pattern, ...]
 
@@ -51,16 +43,7 @@ Families = dict[str, dict[str, int]]
 
 
 def find_missing(arms: Sequence[Pattern], families: Families) -> list[Pattern]:
-    """Return patterns for the values that no arm takes; none where the arms are exhaustive.
-
-    Args:
-        arms: the patterns of the arms without a guard.
-        families: the families that are closed.
-
-    Raises:
-        UnsupportedPatternError: constructors of two families stand in one column, or there are too
-            many cases.
-    """
+    """Return patterns for the values that no arm matches; none if the arms are exhaustive."""
     found = _Search(families).missing([(arm,) for arm in arms], 1)
     return [row[0] for row in found]
 
@@ -89,14 +72,14 @@ def find_constructors(pattern: Pattern) -> Iterator[Constructor]:
 
 
 class _Search:
-    """One search, which ends when it takes too long."""
+    """One search, with a limit of steps."""
 
     def __init__(self, families: Mapping[str, Mapping[str, int]]) -> None:
         self.families = families
         self.steps = 0
 
     def missing(self, rows: list[Row], width: int) -> list[Row]:
-        """Return a row of patterns for each kind of values that no row takes."""
+        """Return a row of patterns for each kind of values that no row matches."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             raise UnsupportedPatternError("there are too many cases")
@@ -128,7 +111,7 @@ class _Search:
     def _missing_of(
         self, rows: list[Row], family: str, name: str, size: int, width: int
     ) -> list[Row]:
-        """Return what is missing of the values that one constructor makes."""
+        """Return rows for the missing values of one constructor."""
         inner: list[Row] = []
         for head, *rest in rows:
             if head is None:

@@ -1,26 +1,21 @@
-"""Cargo features: what one may be called, and where a file names one."""
+"""Cargo features: their names, and the places where a file names one."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
-from portkit.syntax.source_file import node_text
+from tree_sitter import Node
+
+from portkit.syntax.source_file import SourceFile, node_text
 from portkit.syntax.toml_nodes import find_value, read_key, read_table_header, unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.syntax.source_file import SourceFile
 
 _LISTS = frozenset({"features", "required-features"})
 
 
 def is_feature_name(text: str) -> bool:
-    """Whether Cargo takes a text for the name of a feature.
+    """Whether Cargo accepts a text as the name of a feature.
 
     Source: Cargo, function ``validate_feature_name``: a character that may begin an identifier, or
     a digit; then such as may stand in one, ``-``, ``+`` and ``.``. The Cargo book, chapter
@@ -60,7 +55,7 @@ def is_feature_spelling(feature: str, name: str) -> bool:
 
 
 def cargo_feature_variable(feature: str) -> str:
-    """Return the variable by which a build script asks for a feature.
+    """Return the environment variable that tells a build script of a feature.
 
     Source: the Cargo book, chapter "Environment variables".
     """
@@ -68,7 +63,7 @@ def cargo_feature_variable(feature: str) -> str:
 
 
 def find_feature_mentions(source: SourceFile, feature: str) -> list[int]:
-    """Return where a file names a feature as such, sorted.
+    """Return the offsets at which a file names a feature, sorted.
 
     That is in a condition, in what a manifest lists, in a build script's variable, and behind
     ``--features``. The same word elsewhere is none.

@@ -5,18 +5,15 @@ Kinds of node: the Rust reference, chapter "Use declarations", as tree-sitter-ru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import SourceFile, field_text, node_text
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from tree_sitter import Node
-
 
 def find_import_leaves(use: Node) -> Iterator[tuple[Node, str]]:
-    """Yield the node of each thing that an import brings in, with what stands before it."""
+    """Yield the node of each imported item with the path before it."""
     argument = use.child_by_field_name("argument")
     yield from _leaves(argument, "") if argument is not None else ()
 
@@ -36,7 +33,7 @@ def _leaves(node: Node, prefix: str) -> Iterator[tuple[Node, str]]:
 
 
 def find_import_paths(use: Node) -> Iterator[str]:
-    """Yield the whole path of each thing that an import brings in."""
+    """Yield the whole path of each imported item."""
     return (prefix + node_text(node) for node, prefix in find_import_leaves(use))
 
 
@@ -53,14 +50,10 @@ def find_imported_name(leaf: Node) -> str:
 
 
 def import_unnamed(text: str, names: Container[str]) -> str:
-    """Return an import that brings in what has one of some names without its name.
+    """Import the items of some names as ``_``.
 
     Of a trait, that leaves the methods (the Rust reference, chapter "Use declarations", "Underscore
     imports").
-
-    Args:
-        text: the import, its attributes included.
-        names: the names.
     """
     data = text.encode()
     uses = SourceFile("copy.rs", data).tree.root_node.children

@@ -1,4 +1,4 @@
-"""The items of a Rust file: what has a name of its own, at any depth.
+"""The items of a Rust file, at any depth.
 
 Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
 """
@@ -6,35 +6,22 @@ Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from portkit.syntax.source_file import field_text, group_attributes, node_text
+from tree_sitter import Node
+
+from portkit.syntax.imports import find_imported_names
+from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import find_occurrences
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
-
-    from portkit.syntax.source_file import SourceFile
-
 ITEMS = frozenset(
     {
-        "const_item",
-        "enum_item",
-        "function_item",
-        "function_signature_item",
-        "impl_item",
-        "macro_definition",
-        "mod_item",
-        "static_item",
-        "struct_item",
-        "trait_item",
-        "type_item",
-        "union_item",
-        "use_declaration",
+        *("const_item", "enum_item", "function_item", "function_signature_item", "impl_item"),
+        *("macro_definition", "mod_item", "static_item", "struct_item", "trait_item"),
+        *("type_item", "union_item", "use_declaration"),
     }
 )
 CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
@@ -43,15 +30,9 @@ _CONTAINERS = frozenset({"impl_item", "mod_item", "trait_item"})
 
 
 class Item(Value, frozen=True):
-    """An item of a file.
+    """An item of a file."""
 
-    Attributes:
-        symbol: its name with those of the items around it, such as ``Device::location``.
-        node: the item.
-        attributes: the attributes and doc comments before it.
-    """
-
-    symbol: str
+    symbol: str  # Its name with those of the items around it, such as ``Device::location``.
     node: Node
     attributes: tuple[Node, ...]
 
@@ -66,7 +47,6 @@ def find_items(source: SourceFile, symbols: Iterable[str] | None = None) -> Iter
     """Yield the items of a file; those inside another come after the ones beside it.
 
     Args:
-        source: the file.
         symbols: patterns over symbols. The file is parsed as far as it takes to find the items that
             fit one of them, and what stands beside those is yielded as well.
     """
@@ -92,14 +72,14 @@ def find_items(source: SourceFile, symbols: Iterable[str] | None = None) -> Iter
 
 
 def _rarest_word(data: bytes, symbol: str) -> bytes:
-    """Return what stands in each item whose symbol fits a pattern, and nearly nowhere else."""
+    """Return the rarest word that each item with a matching symbol holds."""
     # What `fnmatch` reads in brackets is one of several characters.
     words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
     return min((word.encode() for word in words), key=data.count, default=b"")
 
 
 def describe_item(node: Node) -> str:
-    """Return what an item is called in reports, such as ``trait CustomOp1`` or ``Map1 for Elu``."""
+    """Return the name of an item in reports, such as ``trait CustomOp1`` or ``Map1 for Elu``."""
     if node.type == "impl_item":
         type_name = _strip_generics(node_text(node.child_by_field_name("type")))
         trait = node.child_by_field_name("trait")
@@ -121,3 +101,28 @@ def describe_impl(implementation: Node) -> str:
 
 def _strip_generics(path: str) -> str:
     return re.sub(r"<.*", "", path, flags=re.DOTALL).rsplit("::", 1)[-1].strip()
+
+
+_WITH_MEMBERS: Final = frozenset({"enum_item", "trait_item"})
+"""Items whose members are as public as they are (the Rust reference, "Visibility and Privacy")."""
+
+
+def find_public_names(root: Node) -> Iterator[str]:
+    """Yield the names of all that is public in a file, at any depth, and of its macros."""
+    pending = [(root, False)]
+    while pending:
+        node, is_member = pending.pop()
+        is_public = any(child.type == "visibility_modifier" for child in node.children)
+        if node.type == "use_declaration":
+            yield from find_imported_names(node) if is_public else ()
+            continue
+        if is_public or is_member or node.type == "macro_definition":
+            yield field_text(node, "name")
+        for child in node.named_children:
+            if child.type == "block":
+                continue
+            if child.type in ("declaration_list", "enum_variant_list"):
+                members = node.type in _WITH_MEMBERS and (is_public or is_member)
+                pending += ((each, members) for each in child.named_children)
+            else:
+                pending.append((child, False))

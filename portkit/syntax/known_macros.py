@@ -1,4 +1,4 @@
-"""Macros of the standard library and of common crates, by what they do with their arguments.
+"""Macros of the standard library and of common crates, by their use of arguments.
 
 Sources: the documentation of `std`, `anyhow`, `log`, `tracing`, `criterion` and
 `static_assertions`.
@@ -6,11 +6,9 @@ Sources: the documentation of `std`, `anyhow`, `log`, `tracing`, `criterion` and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 
 class MacroUse(Enum):
@@ -55,9 +53,5 @@ EVALUATING: Final = frozenset({MacroUse.CHECK, MacroUse.PRINT, MacroUse.REPORT, 
 
 
 def find_use(name: str) -> MacroUse | None:
-    """Return the use that a macro makes of its arguments; None for an unknown macro.
-
-    Args:
-        name: without its path.
-    """
+    """Return the use that a macro makes of its arguments; None for an unknown macro."""
     return _USES.get(name)

@@ -1,20 +1,19 @@
 """The text that a call of `macro_rules!` writes, if that is certain.
 
 Grammar: the Rust reference, "Macros by example". A call that needs a fragment which is not known
-here, such as an item, has no expansion.
+here has no expansion.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from portkit.syntax.source_file import COMMENTS, field_text, node_text
+from tree_sitter import Node
+
+from portkit.syntax.source_file import ATTACHED, COMMENTS, SourceFile, field_text, node_text
+from portkit.syntax.token_items import find_item_end
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tree_sitter import Node
 
 _EXPRESSIONS: Final = frozenset({"expr", "expr_2021"})
 _TYPES: Final = frozenset({"path", "ty"})
@@ -24,39 +23,28 @@ _ENDS_OF: Final[Mapping[str, frozenset[str]]] = {
     "meta": frozenset({","}),
     "pat": frozenset({*_ENDS, "if", "in"}),
     "pat_param": frozenset({*_ENDS, "if", "in"}),
+    "stmt": frozenset({",", ";", "=>"}),
 }
-_MOST: Final = 1_000
-"""The longest list of arguments that is matched, in tokens."""
+_MOST: Final = 1_000  # The longest list of arguments that is matched, in tokens.
 
 Bindings = dict[str, "str | list[Bindings]"]
 """The text of each parameter. One in a repetition has the bindings of each time."""
 
 
 class Repeated(Value, frozen=True):
-    """The tokens of a call that a repetition of its rule matches at one time.
-
-    Attributes:
-        start: the first byte.
-        end: the byte behind the last one.
-        separator: the token that the rule requires before the next time; empty without one.
-    """
+    """The tokens of a call that a repetition of its rule matches at one time."""
 
     start: int
     end: int
-    separator: str
+    separator: str  # The token that the rule requires before the next time; empty without one.
 
 
 class _Match(Value, frozen=True):
-    """A rule that matches a call.
-
-    Attributes:
-        right: the tree that the rule writes.
-        bindings: the text of each parameter.
-        repeated: the tokens of each repetition, and of nested ones before the outer one.
-    """
+    """A rule that matches a call."""
 
     right: Node
     bindings: Bindings
+    # The tokens of each repetition, and of nested ones before the outer one.
     repeated: tuple[Repeated, ...]
 
 
@@ -69,12 +57,7 @@ class _UnknownError(Exception):
 
 
 def expand_macro(definition: Node, call: Node) -> str | None:
-    """Return the text that a call of a macro writes; None if that is not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Return the text that a call of a macro writes; None if that is not certain."""
     try:
         match = _find_match(definition, call)
         return _write(match.right, match.bindings)[1:-1] if match is not None else None
@@ -83,12 +66,7 @@ def expand_macro(definition: Node, call: Node) -> str | None:
 
 
 def matches_macro(definition: Node, call: Node) -> bool | None:
-    """Tell whether a rule of a macro matches a call; None if that is not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Tell whether a rule of a macro matches a call; None if that is not certain."""
     try:
         return _find_match(definition, call) is not None
     except _UnknownError:
@@ -96,12 +74,7 @@ def matches_macro(definition: Node, call: Node) -> bool | None:
 
 
 def find_repeated(definition: Node, call: Node) -> tuple[Repeated, ...]:
-    """Return the tokens of a call that repetitions of its rule match; none if not certain.
-
-    Args:
-        definition: the `macro_rules!`.
-        call: the call.
-    """
+    """Return the tokens of a call that repetitions of its rule match; none if not certain."""
     try:
         match = _find_match(definition, call)
     except _UnknownError:
@@ -139,7 +112,7 @@ def _inside(tree: Node) -> list[Node]:
 def _match(
     pattern: Sequence[Node], given: Sequence[Node], at: int, repeated: list[Repeated]
 ) -> tuple[Bindings, int]:
-    """Match a pattern with the tokens from one on; return where the match ends."""
+    """Match a pattern with the tokens from an index on; return the end of the match."""
     found: Bindings = {}
     for part in pattern:
         if part.type == "token_binding_pattern":
@@ -196,7 +169,7 @@ def _match_times(
 
 
 def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
-    """Return where a fragment ends that begins at a token."""
+    """Return the end of the fragment that begins at a token."""
     if kind == "vis":
         shown = at < len(given) and node_text(given[at]) == "pub"
         inside = shown and at + 1 < len(given) and given[at + 1].type == "token_tree"
@@ -219,18 +192,30 @@ def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
         if not fits.get(kind):
             raise _NoMatchError
         return at + 1
+    if kind in ("item", "stmt"):
+        end = find_item_end(given, at)
+        if _is_item(given[at:end]):
+            return end
     if kind not in _EXPRESSIONS | _TYPES | _ENDS_OF.keys():
         raise _UnknownError
     return _find_separator(kind, given, at)
 
 
+def _is_item(tokens: Sequence[Node]) -> bool:
+    """Tell whether some tokens are one item, with its attributes."""
+    root = SourceFile("item.rs", _text(tokens, "item").encode()).tree.root_node
+    last = [node for node in root.named_children if node.type not in ATTACHED]
+    ends = ("_item", "use_declaration", "extern_crate_declaration")
+    return not root.has_error and len(last) == 1 and last[0].type.endswith(ends)
+
+
 def _find_separator(kind: str, given: Sequence[Node], at: int) -> int:
-    """Return where an expression, a pattern or a type ends that begins at a token."""
+    """Return the end of the expression, pattern or type that begins at a token."""
     start, depth = at, 0
     ends = _ENDS_OF.get(kind, _ENDS)
     while at < len(given) and (depth or node_text(given[at]) not in ends):
         text = node_text(given[at])
-        if kind in _EXPRESSIONS and text in ("<", "|", "||"):
+        if (kind in _EXPRESSIONS or kind == "stmt") and text in ("<", "|", "||"):
             raise _UnknownError  # a comma behind it may belong to the expression
         if text == "#" or (kind == "pat_param" and text == "|"):
             raise _NoMatchError
@@ -254,7 +239,7 @@ def _text(tokens: Sequence[Node], kind: str) -> str:
 
 
 def _parts(repetition: Node) -> tuple[list[Node], str, str]:
-    """Return what is repeated, the separator and the operator."""
+    """Return the repeated nodes, the separator and the operator."""
     children = repetition.children
     close = max(number for number, child in enumerate(children) if node_text(child) == ")")
     whole = node_text(repetition)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import field_text, group_attributes, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
 
 _PATH: Final = re.compile(r'#!?\[\s*path\s*=\s*(?:"([^"\\]*)"|r(#*)"([^"]*)"\2)\s*\]')
 _MAYBE: Final = re.compile(r"\bpath\s*=")
@@ -27,8 +25,6 @@ def find_module_files(item: Node, path: str, *, is_owner: bool | None = None) ->
     """Return the paths that the file of a module may have; none if no single rule tells.
 
     Args:
-        item: the declaration, ``mod name;``.
-        path: its file.
         is_owner: whether modules of the file are beside it, as those of a root are and those of a
             file that a ``path`` attribute names; None to tell it by the name of the file.
     """
@@ -50,10 +46,7 @@ def find_module_files(item: Node, path: str, *, is_owner: bool | None = None) ->
 
 
 def read_path(item: Node) -> str | None:
-    """Return what the ``path`` attribute of a module says, or an empty string if it has none.
-
-    Args:
-        item: the module.
+    """Return the value of a module's ``path`` attribute, or an empty string.
 
     Returns:
         None if only some builds have the attribute, or it cannot be read.

@@ -7,18 +7,15 @@ prose, kernel symbols and web addresses are never changed by the rule for identi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from msgspec import field
 
 from portkit.syntax.features import cargo_feature_variable
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import word_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
 
 # Block comments nest (the Rust reference, chapter "Comments"): two levels are looked into.
 _BLOCK = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/"
@@ -85,47 +82,43 @@ _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
 
 
 class NameTable(Value, frozen=True, dict=True):
-    """How to rename.
-
-    Attributes:
-        words: whole identifiers, the exceptions to ``parts``.
-        parts: pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order;
-            each is ``(from, to)``.
-        prose: whole words of comments and messages; part of a path, a word is an identifier, and so
-            it is where its counterpart is several words and stands in no prose.
-        pages: web addresses, and the page of the platform that says the same.
-        sources: endings of kernels' sources, such as ``.cu``, which a comment may name by
-            themselves: "the .cu file". The name of a file is nothing that is renamed.
-        kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
-            platform's kernels, not prose, and keeps its name.
-        binary: endings of files that are text on one platform and bytes on the other, after
-            renaming, such as ``hsaco``.
-        binary_names: a pattern of names whose values are what such files hold, after renaming and
-            with letters in any case; empty for none.
-        feature: a Cargo feature and what it becomes, where its name as a word does not become that.
-        below: by crate, what its names become behind it in a path, where the same names stand for
-            something else by themselves.
-        behind: by crate or module from elsewhere, what names become in a path that begins at it.
-        crates: crates whose counterpart has another name, as code names both. One is a crate where
-            a path begins at it; elsewhere the same word stands for something else.
-    """
+    """How to rename."""
 
     words: Mapping[str, str]
+    # Pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order; each is
+    # ``(from, to)``.
     parts: tuple[tuple[str, str], ...]
+    # Whole words of comments and messages; part of a path, a word is an identifier, and so it is
+    # where its counterpart is several words and stands in no prose.
     prose: Mapping[str, str]
+    # A pattern; a string literal whose text matches it wholly is a symbol of the platform's
+    # kernels, not prose, and keeps its name.
     kept_strings: str
+    # Endings of files that are text on one platform and bytes on the other, after renaming, such as
+    # ``hsaco``.
     binary: tuple[str, ...] = ()
+    # A pattern of names whose values are what such files hold, after renaming and with letters in
+    # any case; empty for none.
     binary_names: str = ""
+    # Web addresses, and the page of the platform that says the same.
     pages: Mapping[str, str] = field(default_factory=dict)
+    # Endings of kernels' sources, such as ``.cu``, which a comment may name by themselves: "the .cu
+    # file". The name of a file is nothing that is renamed.
     sources: Mapping[str, str] = field(default_factory=dict)
+    # A Cargo feature and what it becomes, where its name as a word does not become that.
     feature: tuple[str, str] | None = None
+    # By crate, what its names become behind it in a path, where the same names stand for something
+    # else by themselves.
     below: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # By crate or module from elsewhere, what names become in a path that begins at it.
     behind: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # Crates whose counterpart has another name, as code names both. One is a crate where a path
+    # begins at it; elsewhere the same word stands for something else.
     crates: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _known(self) -> dict[str, str]:
-        """Identifiers that were renamed before; most stand in a file many times."""
+        """The identifiers that were renamed before; most occur in a file many times."""
         return dict(self.words)
 
     @cached_property
@@ -140,7 +133,7 @@ class NameTable(Value, frozen=True, dict=True):
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
-        """What stands in each text that renaming changes, the embedding of bytes aside."""
+        """A pattern that each text which renaming changes contains, except embedded bytes."""
         pieces = [old for old, _ in self.parts]
         if self.feature is not None:
             pieces += (self.feature[0], cargo_feature_variable(self.feature[0]))
@@ -151,18 +144,18 @@ class NameTable(Value, frozen=True, dict=True):
 
     @cached_property
     def _identified(self) -> re.Pattern[str]:
-        """What stands in each identifier that renaming changes."""
+        """A pattern that each identifier which renaming changes contains."""
         pieces = [old for old, _ in self.parts]
         every = (*self.words, *self.crates, *self._placed)
         whole = [word for word in every if not any(old in word for old in pieces)]
         return re.compile("|".join(map(re.escape, (*pieces, *whole))) or "(?!)")
 
     def concerns(self, text: str) -> bool:
-        """Whether renaming may change a text; most texts are told by this at once."""
+        """Whether renaming may change a text. Fast path: most texts stay as they are."""
         return self._named.search(text) is not None or "include_str!" in text
 
     def is_kernel(self, text: str) -> bool:
-        """Whether what a string says is the symbol of one of the platform's kernels."""
+        """Whether the text of a string is the symbol of a kernel of the platform."""
         return self._kept.fullmatch(text) is not None
 
     def word(self, word: str) -> str:
@@ -219,7 +212,7 @@ class NameTable(Value, frozen=True, dict=True):
 
     @cached_property
     def _typed(self) -> re.Pattern[str]:
-        """What is declared as text and holds bytes; its type says so, whatever gives its value."""
+        """Declarations whose type is text and whose value is bytes."""
         return re.compile(_TEXT_NAMED % f"(?i:{self.binary_names})")
 
     @cached_property
@@ -254,7 +247,7 @@ class NameTable(Value, frozen=True, dict=True):
 
     @property
     def _asked(self) -> str:
-        """What the condition on a feature asks for that becomes what is written."""
+        """The quoted name of the feature that replaces the other one in a condition."""
         assert self.feature is not None  # else no condition is told from other code
         return f'"{self.feature[1]}"'
 
@@ -276,7 +269,7 @@ class NameTable(Value, frozen=True, dict=True):
 
     @cached_property
     def _source_files(self) -> re.Pattern[str]:
-        """The ending of a kernel's source where a comment names it by itself."""
+        """The ending of a kernel's source, if a comment names only the ending."""
         every = "|".join(map(re.escape, self.sources)) or r"\Z(?!\Z)"
         return re.compile(rf"(?<![^\s`(]) (?:{every}) (?=`|\s+(?:file|source)s?\b)", re.VERBOSE)
 
@@ -301,12 +294,12 @@ class NameTable(Value, frozen=True, dict=True):
 
     @cached_property
     def _placed(self) -> frozenset[str]:
-        """The names that become something by the path that they stand in."""
+        """The names whose replacement depends on their path."""
         tables = (*self.below.values(), *self.behind.values())
         return frozenset(chain.from_iterable(tables))
 
     def _by_path(self, word: re.Match[str]) -> str:
-        """Return what a word becomes by the path that it stands in; empty where that says nothing.
+        """Return the replacement of a word by its path, or an empty string.
 
         The nearest crate that has such a name counts.
         """
@@ -323,7 +316,7 @@ class NameTable(Value, frozen=True, dict=True):
 
 
 def find_path_before(text: str, at: int) -> list[str]:
-    """Return the segments of the path in Rust source that goes on at an offset, lists included.
+    """Return the segments of the Rust path before an offset, lists included.
 
     In ``use a::{b::c, d::e}`` those before ``e`` are ``a`` and ``d``.
     """
@@ -341,7 +334,7 @@ def find_path_before(text: str, at: int) -> list[str]:
 
 
 def _list_around(text: str, first: int, at: int) -> int:
-    """Return where the list begins that a path begins in, as imports have them; -1 for none."""
+    """Return the offset of the import list that holds a path; -1 if there is none."""
     if _IN_LIST.search(text, first, at) is None:
         return -1
     depth = 0
@@ -355,7 +348,7 @@ def _list_around(text: str, first: int, at: int) -> int:
 
 
 def _beginning(text: str, at: int, start: int) -> int:
-    """Return where the identifier that goes on at an offset begins, from a start on at most."""
+    """Return the first offset of the identifier around an offset, not before a start."""
 
     def goes_on(before: int) -> bool:
         return before > start and (text[before - 1].isalnum() or text[before - 1] == "_")
@@ -367,7 +360,7 @@ def _beginning(text: str, at: int, start: int) -> int:
 
 
 def _is_prose(text: str, start: int, end: int) -> bool:
-    """Whether what lies between offsets is no name, no option and no part of a path or a name."""
+    """Whether the text between two offsets is prose: no name, option or part of a path."""
     before, behind = text[max(0, start - 2) : start], text[end : end + 2]
     inner = before.endswith(("-", "=", "\\")) or (before.endswith("/") and before != "//")
     leads = re.match(r"[-/\\=]\w|\\\\", behind) is not None
@@ -394,7 +387,7 @@ def find_feature_conditions(text: str) -> Iterator[re.Match[str]]:
 
 
 def strip_comments_and_strings(text: str) -> str:
-    """Return Rust source without its comments and with empty strings, to ask what code says."""
+    """Return Rust source without its comments and with empty strings."""
 
     def blank(match: re.Match[str]) -> str:
         first = match.group()[0]

@@ -1,4 +1,4 @@
-"""Which parts of a Rust file must be parsed to look at some places in it.
+"""The parts of a Rust file that must be parsed to see some places in it.
 
 Most of a file has nothing to do with any backend, and parsing is most of a scan's time. Where the
 file shows plainly where its items begin, those without a place are left out.
@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING
 
 from portkit.syntax.name_table import NO_CODE
 from portkit.syntax.span import Span
 from portkit.syntax.word_search import find_occurrences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # A blank line, and then a line that is not indented and closes nothing. Where lines end with a
 # carriage return there is none, and the file is one part.
@@ -33,10 +30,8 @@ _KEPT_BEGIN = (b"\nuse ", b"\nmod ", b"\npub", b"\n#!")
 """What each of them begins with: the fewer there are to look for the better."""
 _BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
 _BALANCED: tuple[int, ...] = (0, 0, 0, 0)
-_ONE_BRACE = (0, 1, 0, 0)
-"""What is open: a quote, and brackets of each kind."""
-_UNMARKED = bytes(set(range(256)) - set(b'{}()[]"'))
-"""What neither opens nor closes anything."""
+_ONE_BRACE = (0, 1, 0, 0)  # What is open: a quote, and brackets of each kind.
+_UNMARKED = bytes(set(range(256)) - set(b'{}()[]"'))  # What neither opens nor closes anything.
 
 
 def find_needed_parts(
@@ -48,8 +43,6 @@ def find_needed_parts(
     whole file: it closes the brackets, strings and comments that it opens.
 
     Args:
-        data: the file.
-        places: offsets.
         words: in lower case; an item that holds one of them, in any case, is kept.
 
     Returns:
@@ -146,7 +139,7 @@ def _all(data: bytes, words: Sequence[bytes]) -> Iterator[int]:
 
 
 def _ends_with_an_item(text: bytes) -> bool:
-    """Whether what ends here is an item, and not what stands before one and belongs to it."""
+    """Whether a text ends with an item, not with attributes or comments of the next one."""
     bare = text.rstrip()
     last = bare[bare.rfind(b"\n") + 1 :]
     return bare.endswith((b"}", b";")) and not last.startswith(b"//")

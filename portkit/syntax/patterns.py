@@ -1,4 +1,4 @@
-"""Patterns of Rust: their members, what they ask for, what they bind, where they need parentheses.
+"""Patterns of Rust: their members, the values they match, their bindings, their parentheses.
 
 Grammar: the Rust reference, chapter "Patterns"; kinds of node as tree-sitter-rust names them.
 """
@@ -6,16 +6,13 @@ Grammar: the Rust reference, chapter "Patterns"; kinds of node as tree-sitter-ru
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+
+from tree_sitter import Node
 
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import COMMENTS, SourceFile, node_text
 from portkit.syntax.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tree_sitter import Node
 
 _FIELDS = re.compile(r"\{[^{}]*\}")
 _BOUND = re.compile(r"(?<=[{,])\s*(?:ref\s+|mut\s+)*[A-Z]\w*\s*(?=[,}])")
@@ -40,19 +37,15 @@ def split_or_pattern(pattern: Node) -> list[Node]:
 
 
 def _is_grouped(pattern: Node) -> bool:
-    """Whether a pattern stands in parentheses; a comma would make a tuple of it."""
+    """Whether a pattern is in parentheses and is no tuple."""
     return pattern.type == "tuple_pattern" and [c.type for c in pattern.children[::2]] == ["(", ")"]
 
 
 def find_mixed_or_patterns(pattern: Node, named: Callable[[str], bool]) -> list[list[Node]]:
-    """Return the members of each or-pattern in which a named value stands beside others.
+    """Return the members of each or-pattern that mixes a named value with others.
 
     There are none where the rest of the pattern is named too: then the pattern is about such
     values alone.
-
-    Args:
-        pattern: the pattern.
-        named: whether the text of a pattern names a value that is looked for.
     """
     found: list[list[Node]] = []
     if pattern.type == "match_pattern":
@@ -72,7 +65,7 @@ def find_mixed_or_patterns(pattern: Node, named: Callable[[str], bool]) -> list[
 
 
 def pattern_key(text: str) -> tuple[str, ...]:
-    """Return what a pattern asks for: the last names of its paths, and its strings.
+    """Return what identifies a pattern: the last names of its paths, and its strings.
 
     A field that is bound under its own name is no path, also where it begins in upper case. A
     pattern without either is its own key.
@@ -82,22 +75,19 @@ def pattern_key(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r'\b[A-Z]\w*\b(?!::)|"[^"]*"', text)) or (text.strip(),)
 
 
-def find_enum_name(pattern: Node, own_type: str) -> str:
-    """Return the enum that a pattern is about, or a tuple of them, or ``string``.
-
-    Args:
-        pattern: the pattern.
-        own_type: what ``Self`` stands for.
-    """
+def find_enum_names(pattern: Node, own_type: str) -> tuple[str, ...]:
+    """Return the enums that a pattern names, each once; ``string`` if it only names strings."""
     text = strip_comments_and_strings(node_text(pattern))
-    names: list[str] = []
-    for path in re.findall(r"((?:\w+::)+)[A-Z]\w*", text):
-        name = path.rstrip(":").rsplit("::", 1)[-1]
-        names.append(own_type if name == "Self" else name)
-    unique = list(dict.fromkeys(n for n in names if n))
-    if not unique:
-        return "string" if '""' in text else "value"
-    return unique[0] if len(unique) == 1 else f"({', '.join(unique)})"
+    names = re.findall(r"(?:\w+::)*(\w+)::[A-Z]\w*", text)
+    unique = dict.fromkeys(own_type if name == "Self" else name for name in names)
+    found = tuple(name for name in unique if name)
+    return found or (("string",) if '""' in text else ())
+
+
+def find_enum_name(pattern: Node, own_type: str) -> str:
+    """Return the enum that a pattern is about in words: a tuple of them, or ``value``."""
+    names = find_enum_names(pattern, own_type) or ("value",)
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def find_bindings(pattern: Node) -> Iterator[Node]:
@@ -120,12 +110,7 @@ def find_bindings(pattern: Node) -> Iterator[Node]:
 
 
 def find_let(condition: Node | None, named: Callable[[str], bool]) -> Node | None:
-    """Return the one `let` of a condition, or of a chain, whose pattern has a name; None for none.
-
-    Args:
-        condition: of an `if` or a `while`.
-        named: whether the text of a pattern has such a name.
-    """
+    """Return the one `let` of a condition or a chain whose pattern has a name, or None."""
     if condition is None:
         return None
     lets = condition.named_children if condition.type == "let_chain" else [condition]
@@ -151,10 +136,6 @@ def may_bind_value(pattern: Node, named: Callable[[str], bool]) -> bool:
 
     Such a pattern cannot be a member beside that of another value: a name has the same type in all
     members (E0308) and stands in each of them (E0408).
-
-    Args:
-        pattern: the pattern.
-        named: whether the text of a path or a name is one that is looked for.
     """
     pending = [pattern]
     while pending:
@@ -181,7 +162,7 @@ def parse_pattern(text: str) -> Node:
 
 
 def append_members(pattern: Node, added: str) -> tuple[tuple[int, str], ...]:
-    """Return what is set where so that more members stand behind a pattern, as offsets and texts.
+    """Return the insertions, as offsets and texts, that add members to a pattern.
 
     The pattern of a ``let`` has no alternatives outside parentheses (the Rust reference, chapter
     "Statements": ``PatternNoTopAlt``).

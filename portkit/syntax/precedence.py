@@ -6,14 +6,12 @@ expressions", and "let statements".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import field_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
 
 _LEVELS: Final = (
     ("postfix",),
@@ -55,12 +53,7 @@ _WITH_OPERATOR: Final = frozenset({"binary_expression", "compound_assignment_exp
 
 
 def requires_parentheses(node: Node, operator: str = "||") -> bool:
-    """Tell whether an expression needs parentheses if an operator joins another one to it.
-
-    Args:
-        node: the expression as it is now, with its parents.
-        operator: joins the other expression to it.
-    """
+    """Tell whether an expression needs parentheses if an operator joins another one to it."""
     parent = node.parent
     if parent is None:
         return False
@@ -76,30 +69,9 @@ def requires_parentheses(node: Node, operator: str = "||") -> bool:
 
 
 def join_by_or(node: Node, text: str, added: str) -> str:
-    """Return an expression with another one joined to it by `||`, in parentheses if it needs them.
-
-    Args:
-        node: the expression; it is an operand by itself, such as a call.
-        text: its text in the file.
-        added: the text of the other one.
-    """
+    """Join an expression to another one by `||`, in parentheses if it needs them."""
     joined = f"{text} || {added}"
     return f"({joined})" if requires_parentheses(node) else joined
-
-
-def operands_of_or(node: Node) -> Iterator[Node]:
-    """Yield the operands of a chain of `||` in their order, or an expression that is none.
-
-    Parentheses within the chain are not looked into.
-    """
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        left, right = (current.child_by_field_name(side) for side in ("left", "right"))
-        if is_or(current) and left is not None and right is not None:
-            pending += (right, left)
-        else:
-            yield current
 
 
 def is_or(node: Node | None) -> bool:

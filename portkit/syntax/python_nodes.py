@@ -6,17 +6,12 @@ Kinds of node: the grammar tree-sitter-python, after the Python reference's gram
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from portkit.syntax.source_file import field_text, node_text
+from tree_sitter import Node
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.syntax.name_table import NameTable
-    from portkit.syntax.source_file import SourceFile
+from portkit.syntax.name_table import NameTable
+from portkit.syntax.source_file import SourceFile, field_text, node_text
 
 CONDITIONAL = frozenset({"if_statement", "elif_clause", "while_statement"})
 """What has a condition."""
@@ -28,8 +23,6 @@ def rename_python(names: NameTable, node: Node, instead: tuple[Node, str] | None
 
     Args:
         names: the names; identifiers are renamed as such, strings and comments as prose.
-        node: the node.
-        instead: a node below it, and the text that takes its place.
 
     Returns:
         The text, with ``\n`` as line ending.
@@ -73,14 +66,14 @@ def find_definition(node: Node) -> Node | None:
 
 
 def find_assigned_name(statement: Node) -> str:
-    """Return the name that a statement gives a value to, or an empty string."""
+    """Return the name that a statement assigns to, or an empty string."""
     inner = statement.named_children[0] if statement.named_children else statement
     left = inner.child_by_field_name("left") if inner.type == "assignment" else None
     return node_text(left) if left is not None and left.type == "identifier" else ""
 
 
 def find_statement_name(node: Node) -> str:
-    """Return the name of a function, or of what is given a value, or an empty string."""
+    """Return the name of a function or of an assigned variable, or an empty string."""
     function = find_definition(node)
     return find_assigned_name(node) if function is None else field_text(function, "name")
 

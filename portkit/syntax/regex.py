@@ -19,15 +19,7 @@ Regex = Annotated[
 
 
 def compile_regex(text: str, key: str) -> Any:
-    """Return a regular expression; re2 has no types.
-
-    Args:
-        text: of the expression.
-        key: where it stands, for the message.
-
-    Raises:
-        Fault: it is none, or one that RE2 does not have.
-    """
+    """Return a regular expression; re2 has no types."""
     # Start-up would pay for it in every command: few look at an expression.
     import re2
 

@@ -15,7 +15,7 @@ Precedence = tuple[tuple[int, int, int], tuple[tuple[int, int, str], ...]]
 
 @cache  # the entries of a profile name a few versions, each of them many times
 def version_precedence(version: str) -> Precedence | None:
-    """Return what orders versions as semver.org does (item 11); none for what is no version.
+    """Return a key that orders versions as semver.org does (item 11); None for no version.
 
     >>> precedence("0.9.2-alpha.1") < precedence("0.9.2-alpha.11") < precedence("0.9.2")
     True

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import quote
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def quote_tree_argument(tree: str) -> str:
-    """Return what names a tree behind a command, with a space before it; nothing for ``.``."""
+    """Return the argument that names a tree, after a space; nothing for ``.``."""
     return "" if tree == "." else f" {quote(tree)}"
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Language, Node, Parser, Point, Range, Tree
 
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
@@ -17,11 +20,6 @@ from portkit.syntax.word_search import (
     caseless_word_pattern,
     find_occurrences,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from tree_sitter import Language, Node, Range, Tree
 
 # The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
 _DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")
@@ -40,18 +38,11 @@ _COMMA_ELSE = re.compile(rb"(?:\s|#[^\n]*)*+,")
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _NAMED = frozenset({"identifier", "captured_pattern"})
 """What ``mut`` may stand before in a pattern."""
-_BLOCK = 1 << 12
-_LONG = 160
-"""How many bytes of a line are shown on each side of a place in it."""
+_LONG = 160  # How many bytes of a line are shown on each side of a place in it.
 
 
 class SourceFile(Value, frozen=True, dict=True):
-    """A file of the workspace.
-
-    Attributes:
-        path: relative to the workspace root, with ``/``.
-        data: the bytes on disk.
-    """
+    """A file of the workspace."""
 
     path: str
     data: bytes
@@ -63,17 +54,13 @@ class SourceFile(Value, frozen=True, dict=True):
 
     @cached_property
     def tree(self) -> Tree:
-        """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
+        """The syntax tree, by the grammar that the file's name chooses."""
         return _parse(self.path, self.data)
 
     def tree_around(self, places: Sequence[int], words: Iterable[str] = ()) -> Tree:
         """Return a syntax tree that has at least the items of the file that hold some places.
 
         The last one is returned again if it has them.
-
-        Args:
-            places: offsets.
-            words: in lower case; items that hold them are in the tree as well.
         """
         if "tree" in self.__dict__ or not self.path.endswith(".rs"):
             return self.tree
@@ -96,12 +83,12 @@ class SourceFile(Value, frozen=True, dict=True):
         return []
 
     def forget(self) -> None:
-        """Let go of the syntax trees, far larger than the file; they are made anew if asked for."""
+        """Release the syntax trees, which are far larger than the file."""
         self.__dict__.pop("tree", None)
         self.__dict__.pop("_last_part", None)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
-        """Return where any of ``words``, all in lower case, begins, in any case, sorted.
+        """Return the offsets of ``words``, which are in lower case, in any case, sorted.
 
         A short one is looked for where pieces of identifiers begin
         (`portkit.syntax.word_search.caseless_word_pattern`).
@@ -122,42 +109,19 @@ class SourceFile(Value, frozen=True, dict=True):
         lengths = (len(line) + 1 for line in self.data.split(b"\n"))
         return list(accumulate(lengths, initial=0))[:-1]
 
-    @cached_property
-    def _lines_before(self) -> list[int]:
-        """How many lines end before each block of the file."""
-        counts = (
-            self.data.count(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK)
-        )
-        return list(accumulate(counts, initial=0))
-
-    @cached_property
-    def _line_ends(self) -> list[int]:
-        """Where the last line before each block of the file ends; -1 before the first line end."""
-        ends = (self.data.rfind(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK))
-        return list(accumulate(ends, max, initial=-1))
-
     @property
     def newline(self) -> str:
-        r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
+        r"""The line ending of the file's first line: ``\r\n``, else ``\n``."""
         first = self.data.find(b"\n")
         return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column of a byte offset, both from 1; columns count bytes."""
-        # Most files are asked for few positions: to look for all of their lines would take longer.
-        block = offset // _BLOCK
-        start = block * _BLOCK
-        before = self._lines_before[block] + self.data.count(b"\n", start, offset)
-        end = self.data.rfind(b"\n", start, offset)
-        return before + 1, offset - (end if end >= 0 else self._line_ends[block])
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
 
     def line_around(self, offset: int, start: int) -> str:
-        """Return the line of a byte offset, or what is around it in a long one.
-
-        Args:
-            offset: the offset.
-            start: where its line begins.
-        """
+        """Return the line of a byte offset, or the part around it if the line is long."""
         end = self.data.find(b"\n", offset, offset + _LONG)
         if end < 0:
             end = min(offset + _LONG, len(self.data))
@@ -221,8 +185,6 @@ def _is_comparison(node: Node) -> bool:
 
 
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
-    from tree_sitter import Parser
-
     parser = Parser(find_grammar(path))
     if parts:
         parser.included_ranges = _ranges(data, parts)
@@ -230,7 +192,7 @@ def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
 
 
 def find_grammar(path: str) -> Language:
-    """Return the grammar of a file, told by its name."""
+    """Return the grammar of a file, chosen by its name."""
     for ending, name in _GRAMMARS.items():
         if path.endswith(ending):
             return _language(name)
@@ -239,8 +201,6 @@ def find_grammar(path: str) -> Language:
 
 @cache  # each has some hundred names of its own
 def _language(name: str) -> Language:
-    from tree_sitter import Language
-
     return Language(import_module(name).language())
 
 
@@ -255,8 +215,6 @@ def _start_of(part: Span) -> int:
 
 
 def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
-    from tree_sitter import Point, Range
-
     ranges: list[Range] = []
     at = row = 0
     for part in parts:
@@ -296,7 +254,7 @@ def spans_of(nodes: Iterable[Node]) -> tuple[Span, ...]:
 
 
 def field_text(node: Node, field: str) -> str:
-    """Return the text of a named field of a node, or an empty string where it has none."""
+    """Return the text of a named field of a node, or an empty string."""
     return node_text(node.child_by_field_name(field))
 
 
@@ -312,7 +270,7 @@ def find_descendants(root: Node, kind: str) -> Iterator[Node]:
 
 
 def find_statement(node: Node) -> Node:
-    """Return the statement of a block, or the value of an arm, in which an expression stands."""
+    """Return the statement, or the value of an arm, that holds an expression."""
     while node.parent is not None and node.parent.type not in _HOLD_STATEMENTS:
         node = node.parent
     return node

@@ -5,14 +5,12 @@ Grammar: the Rust reference, "Items", "Statements" and "Match expressions".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tree_sitter import Node
 
 _BEFORE: Final = frozenset({"async", "default", "extern", "pub", "unsafe"})
 """Words that may begin an item before the word that names its kind."""
@@ -22,24 +20,14 @@ _WITH_BLOCK: Final = frozenset({"for", "if", "loop", "match", "unsafe", "while"}
 
 
 def skip_attributes(tokens: Sequence[Node], at: int) -> int:
-    """Return the index of the first token behind the attributes that begin at one.
-
-    Args:
-        tokens: the tokens of a list.
-        at: the index of the first token.
-    """
+    """Return the index of the first token after the attributes at an index."""
     while at + 1 < len(tokens) and node_text(tokens[at]) == "#" and _is_tree(tokens[at + 1], "["):
         at += 2
     return at
 
 
 def find_item_end(tokens: Sequence[Node], at: int) -> int:
-    """Return the index behind the item, the statement or the arm that begins at a token.
-
-    Args:
-        tokens: the tokens of a list.
-        at: the index of its first token.
-    """
+    """Return the index after the item, the statement or the arm that begins at a token."""
     at = skip_attributes(tokens, at)
     texts = [*map(node_text, tokens)]
     word = _find_word(tokens, at)
@@ -76,7 +64,7 @@ def _find_word(tokens: Sequence[Node], at: int) -> str:
 
 
 def _find_body(tokens: Sequence[Node], at: int) -> int:
-    """Return the index behind the first braces or semicolon."""
+    """Return the index after the first braces or semicolon."""
     for number in range(at, len(tokens)):
         if _is_tree(tokens[number], "{") or node_text(tokens[number]) == ";":
             return number + 1
@@ -84,7 +72,7 @@ def _find_body(tokens: Sequence[Node], at: int) -> int:
 
 
 def _find_first(texts: Sequence[str], at: int, text: str) -> int:
-    """Return the index behind the first token with a text."""
+    """Return the index after the first token with a text."""
     return texts.index(text, at) + 1 if text in texts[at:] else len(texts)
 
 

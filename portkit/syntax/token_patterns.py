@@ -1,4 +1,4 @@
-"""Places in a source, found by their tokens: blanks, line breaks and comments do not matter.
+"""Patterns of tokens: blanks, line breaks and comments do not matter.
 
 In a pattern ``$name`` stands for the tokens up to the next token of the pattern, brackets balanced;
 in what is written, for their text, and ``$all`` for the text of the whole place. A pattern that
@@ -8,75 +8,49 @@ holds a comment looks at comments as well.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from portkit.syntax.name_table import TOKEN
+from portkit.syntax.span import Span
 from portkit.syntax.typed_toml import InvalidValueError
 from portkit.syntax.value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from portkit.syntax.span import Span
-
 _OPEN: Final = "([{"
 _CLOSE: Final = ")]}"
-_LONGEST: Final = 4000
-"""How many tokens a capture may hold, so that time is linear in the source."""
+_LONGEST: Final = 4000  # How many tokens a capture may hold, so that time is linear in the source.
 _TOKEN: Final = re.compile(rf"{TOKEN.pattern} | (?P<rest> \$\w+ | \d\w* | \S )", TOKEN.flags)
 
 
 class Token(NamedTuple):
-    """One token.
+    """One token."""
 
-    Attributes:
-        kind: ``word``, ``comment``, ``string``, ``char`` or ``rest``.
-        text: as written.
-        start: offset of its first byte.
-        end: offset after its last byte.
-    """
-
-    kind: str
+    kind: str  # ``word``, ``comment``, ``string``, ``char`` or ``rest``.
     text: str
     start: int
     end: int
 
 
 class Match(Value, frozen=True):
-    """A place that a pattern fits.
-
-    Attributes:
-        first: the index of its first token.
-        end: the index of the token after its last.
-        captured: for each name the indices of its first token and of the one after its last.
-    """
+    """A place that a pattern fits."""
 
     first: int
     end: int
+    # For each name the indices of its first token and of the one after its last.
     captured: Mapping[str, tuple[int, int]]
 
 
 class TokenPattern(Value, frozen=True):
-    """Tokens that are looked for.
-
-    Attributes:
-        texts: of the tokens.
-        with_comments: whether comments count.
-        words: the words without which a source does not fit, for a quick look.
-    """
+    """A sequence of tokens to find."""
 
     texts: tuple[str, ...]
     with_comments: bool
-    words: tuple[bytes, ...]
+    words: tuple[bytes, ...]  # The words without which a source does not fit, for a quick look.
 
     @classmethod
     def of(cls, text: str) -> TokenPattern:
-        """Return the pattern that a text spells.
-
-        Raises:
-            Fault: it begins or ends with a capture, or has two side by side.
-        """
+        """Return the pattern that a text spells."""
         found = tokenize_rust(text.encode())
         comments = any(token.kind == "comment" for token in found)
         texts = tuple(token.text for token in found)
@@ -85,11 +59,11 @@ class TokenPattern(Value, frozen=True):
         return cls(texts, comments, tuple(sorted(words)))
 
     def may_stand(self, data: bytes, span: Span) -> bool:
-        """Whether a part of a Rust source holds every word."""
+        """Whether a part of a Rust source contains every word of the pattern."""
         return all(data.find(word, span.start, span.end) >= 0 for word in self.words)
 
     def places(self, tokens: Sequence[Token]) -> Iterator[tuple[Match, Sequence[Token]]]:
-        """Yield where tokens of a Rust source fit, each with the tokens that it counts in."""
+        """Yield the matches in the tokens of a Rust source, each with the tokens it counts."""
         if not self.with_comments:
             tokens = [token for token in tokens if token.kind != "comment"]
         for match in find_matches(self.texts, [token.text for token in tokens]):
@@ -97,11 +71,7 @@ class TokenPattern(Value, frozen=True):
 
 
 def check_pattern(texts: Sequence[str]) -> None:
-    """Refuse a pattern that cannot be looked for.
-
-    Raises:
-        Fault: it begins or ends with a capture, or has two side by side.
-    """
+    """Refuse a pattern that cannot be searched."""
     captures = [text.startswith("$") for text in texts]
     if not texts or captures[0] or captures[-1]:
         raise InvalidValueError(
@@ -117,11 +87,9 @@ def check_pattern(texts: Sequence[str]) -> None:
 def find_matches(
     wanted: Sequence[str], texts: Sequence[str], beginnings: Iterable[int] | None = None
 ) -> Iterator[Match]:
-    """Yield where tokens fit a pattern, in order and apart from each other.
+    """Yield the matches of a pattern, in order and without overlap.
 
     Args:
-        wanted: the texts of the pattern's tokens.
-        texts: the texts of the source's tokens.
         beginnings: the indices of the tokens that read as the pattern's first, where known.
     """
     end = 0
@@ -140,13 +108,7 @@ def fill_template(template: str, captured: Mapping[str, str]) -> str:
 
 
 def tokenize_rust(data: bytes, start: int = 0, end: int | None = None) -> list[Token]:
-    """Return the tokens of a part of a Rust source, comments included.
-
-    Args:
-        data: the source.
-        start: where the part begins.
-        end: where it ends.
-    """
+    """Return the tokens of a part of a Rust source, comments included."""
     # One character a byte, so that offsets are those of the file.
     text = data[start:end].decode("latin-1")
     found: list[Token] = []

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.syntax.source_file import node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
 
 
 def read_key(pair: Node) -> str:
@@ -19,22 +16,22 @@ def read_key(pair: Node) -> str:
 
 
 def unquote(key: str) -> str:
-    """Return a key or a string without the quotes that it may stand in."""
+    """Return a key or a string without its quotes."""
     return key[1:-1] if key[:1] in ('"', "'") else key
 
 
 def quote_key(key: str) -> str:
-    """Return a key as it is written: in quotes where TOML asks for them (TOML 1.0, "Keys")."""
+    """Return a key as a manifest spells it, quoted if necessary (TOML 1.0, "Keys")."""
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{key}"'
 
 
 def find_value(pair: Node) -> Node:
-    """Return the value of a pair; a comment behind it belongs to the pair as well."""
+    """Return the value of a pair; a comment after it is a child of the pair too."""
     return pair.named_children[1]
 
 
 def find_pair_end(pair: Node) -> int:
-    """Return the end of a pair, a comment behind it included, without a carriage return."""
+    """Return the end of a pair with its comment, without a carriage return."""
     return pair.children[-1].end_byte
 
 
@@ -44,7 +41,7 @@ def find_table_end(table: Node) -> int:
 
 
 def read_table_header(pair: Node) -> str:
-    """Return the header of the table that a pair stands in, without quotes."""
+    """Return the header of the table that holds a pair, without quotes."""
     parent = pair.parent
     if parent is None or parent.type not in ("table", "table_array_element"):
         return ""
@@ -59,7 +56,7 @@ def find_root(node: Node) -> Node:
 
 
 def find_first_key(pair: Node) -> Node:
-    """Return the first part of a pair's key, which may be dotted; the pair where it has no key."""
+    """Return the first part of a pair's key, which may be dotted, or the pair itself."""
     return next(_keys(pair), pair)
 
 
@@ -93,7 +90,7 @@ def find_entry(table: Node, key: str) -> Node | None:
 
 
 def read_entry_name(node: Node) -> str:
-    """Return what a pair, a table or an element of an array of tables is told by.
+    """Return the name that identifies a pair, a table or an element of an array of tables.
 
     That is the first part of the key, which may be dotted as in ``cudarc.workspace``, the header of
     the table, or what the element says its ``name`` is; all without quotes, in which TOML has the

@@ -1,4 +1,4 @@
-"""A TOML file as a value of a type, and what is said of one that is none.
+"""A TOML file as a value of a type, and the message about one that is malformed.
 
 The types are `msgspec.Struct`; a JSON Schema for editors is made of the same types
 (`tools.pages.schemas`). msgspec says where in the value a fault lies; the line, what is allowed
@@ -10,21 +10,19 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import inspect
+from tree_sitter import Node
 
 from portkit.errors import PortkitError, ProfileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
+from portkit.syntax.source_file import SourceFile
 
 T = TypeVar("T")
 Key = tuple[str | int, ...]
 """Where a value stands: the names of tables and keys, and the numbers, from 0, in arrays."""
-
 LARGEST: Final = 1 << 18
 """How many bytes a file may have; the largest of portkit's own has 20,000."""
 _DOTS: Final = 100
@@ -57,13 +55,7 @@ class InvalidValueError(ValueError):
 def decode_toml(
     data: bytes | str, where: str, kind: type[T], error: type[PortkitError] = ProfileError
 ) -> T:
-    """Return what a file says.
-
-    Args:
-        data: the file.
-        where: how the user names the file.
-        kind: the type of the whole.
-        error: what is raised.
+    """Decode a TOML file as a value of a type.
 
     Raises:
         PortkitError: of the type ``error``; the file is malformed. The message names the file, the
@@ -80,11 +72,7 @@ def decode_toml(
 def parse_toml(
     data: bytes | str, where: str, error: type[PortkitError] = ProfileError
 ) -> dict[str, Any]:
-    """Return the table that a TOML file holds.
-
-    Raises:
-        PortkitError: of the type ``error``; it is too large, not UTF-8 or not TOML.
-    """
+    """Return the table that a TOML file holds."""
     if len(data) > LARGEST:
         raise error(f"{where} has more than {LARGEST >> 10} KiB: a file of this kind is smaller")
     try:
@@ -106,7 +94,7 @@ def parse_toml(
 
 
 def suggest_nearest(word: object, known: Iterable[object]) -> str:
-    """Return half a sentence on the known word nearest to one, or nothing where none is near."""
+    """Return half a sentence that suggests the nearest known word, or an empty string."""
     found = difflib.get_close_matches(str(word), [str(k) for k in known], 1)
     return f"; the nearest is {found[0]!r}" if found else ""
 
@@ -118,7 +106,7 @@ def list_choices(words: Iterable[object]) -> str:
 
 
 def _find_nul(table: dict[str, Any]) -> Key | None:
-    """Return where a text holds the character NUL, which no path and no program takes."""
+    """Return the key whose text holds NUL, which no path and no program accepts."""
     pending: list[tuple[Key, Any]] = [((), table)]
     while pending:
         key, value = pending.pop()
@@ -139,11 +127,9 @@ def find_key_line(data: bytes | str, key: Key) -> int:
 
 
 class KeyLines:
-    """Where a TOML file spells out its keys, for who asks about many."""
+    """The lines of a TOML file's keys."""
 
     def __init__(self, data: bytes | str) -> None:
-        from portkit.syntax.source_file import SourceFile
-
         raw = data.encode() if isinstance(data, str) else data
         self._lines: dict[Key, int] = {}
         for names, node in _keys(SourceFile("a.toml", raw).tree.root_node):
@@ -156,9 +142,7 @@ class KeyLines:
 
 
 def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tuple[Key, str]:
-    """Return where a fault lies and a sentence about it."""
-    from msgspec import inspect
-
+    """Return the key of a fault and a sentence about it."""
     said = _SAID.fullmatch(str(fault))
     assert said is not None  # the pattern matches every text
     key: Key = ()
@@ -174,9 +158,7 @@ def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tu
 
 
 def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
-    """Return where a fault lies, which msgspec names so far as ``key``, and what to say of it."""
-    from msgspec import inspect
-
+    """Return the key of a fault and a sentence; msgspec names the key only in part."""
     name = next((step for step in reversed(key) if isinstance(step, str)), "the file")
     bare, meta = _bare(wanted)
     if field := re.search("field `(.*)`", what):
@@ -208,7 +190,7 @@ def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
 
 
 def _table(key: Key) -> str:
-    """Return what a reader calls the table under a key, such as ``this [[exclude]]``."""
+    """Return the name of the table under a key for a message, such as ``this [[exclude]]``."""
     names = ".".join(str(step) for step in key if isinstance(step, str))
     if not names:
         return "the file"
@@ -216,9 +198,7 @@ def _table(key: Key) -> str:
 
 
 def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a type without what is only said about it, and that; ``None`` does not count."""
-    from msgspec import inspect
-
+    """Return a type without its metadata and without ``None``, and the metadata."""
     meta: dict[str, Any] = {}
     while True:
         if isinstance(wanted, inspect.Metadata):
@@ -234,9 +214,7 @@ def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _below(wanted: Any, value: Any, step: str | int) -> Any:
-    """Return the type of what stands at a step below a value."""
-    from msgspec import inspect
-
+    """Return the type of the element or field at one step below a value."""
     bare = _chosen(_bare(wanted)[0], value)
     if isinstance(bare, inspect.StructType):
         if step == bare.tag_field:
@@ -252,7 +230,7 @@ def _below(wanted: Any, value: Any, step: str | int) -> Any:
 
 
 def _chosen(wanted: Any, value: Any) -> Any:
-    """Return the member of a union that a table says it is; another type is returned as it is."""
+    """Return the member of a union that a table's tag chooses, or the type itself."""
     for member in getattr(wanted, "types", ()):
         tag = getattr(member, "tag_field", None)
         if tag and isinstance(value, dict) and value.get(tag) == member.tag:
@@ -267,8 +245,6 @@ def _wrong(value: dict[str, Any], wanted: Any) -> str:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    from msgspec import inspect
-
     bare, _ = _bare(wanted)
     if isinstance(bare, inspect.StrType):
         return isinstance(value, str) and re.search(bare.pattern or "", value) is not None
@@ -292,7 +268,7 @@ def _fields(kind: Any) -> list[str]:
 
 
 def _tags(kind: Any, key: Key) -> list[object]:
-    """Return what the key that tells tables apart may say, where that is what is asked for."""
+    """Return the allowed tags, if the key is the tag of a union."""
     tags = [(t.tag_field, t.tag) for t in getattr(kind, "types", ()) if hasattr(t, "tag_field")]
     return [tag for field, tag in tags if key and field == key[-1]]
 

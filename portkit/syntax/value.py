@@ -1,4 +1,4 @@
-"""Values: what the parts of portkit hand to each other."""
+"""Frozen values."""
 
 from __future__ import annotations
 

@@ -1,13 +1,11 @@
-"""Words in a text: which it holds, all looked for at once, and where one stands."""
+"""Words in a text: which of them it holds, and their offsets."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Final
 
 SHORT: Final = 3
 """A word of so few letters stands in others by chance, as ``ptx`` does in ``is_gptx``."""
@@ -37,7 +35,7 @@ def caseless_word_pattern(word: str) -> str:
 
 @cache
 def build_word_finder(words: tuple[str, ...]) -> Callable[[bytes], list[str]]:
-    """Return what tells which words a text holds, ASCII letters in any case.
+    """Return a function that finds the words which a text holds, in any case.
 
     RE2 goes through a text once for all words; `bytes.find` goes through it once for each.
     """
@@ -56,7 +54,7 @@ def build_word_finder(words: tuple[str, ...]) -> Callable[[bytes], list[str]]:
 
 
 def find_occurrences(data: bytes, wanted: bytes) -> Iterator[int]:
-    """Yield where bytes stand in others; nowhere if there are none."""
+    """Yield the offsets of some bytes in others; none for empty bytes."""
     at = data.find(wanted) if wanted else -1
     while at >= 0:
         yield at

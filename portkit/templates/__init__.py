@@ -1,4 +1,4 @@
-"""The texts of what a port adds to a tree: new files, and overrides of single items.
+"""The texts that a port adds to a tree: new files, and overrides of single items.
 
 A file whose name ends in ``.j2`` is a Jinja2 template; every other one is copied as it is. Each
 reads as the reader of the ported tree will see it.
@@ -35,12 +35,7 @@ class Templates:
     """
 
     def __init__(self, own: Directory | None = None, *, trim: bool = False) -> None:
-        """Look for templates in a codebase's directory first.
-
-        Args:
-            own: the directory.
-            trim: whether a line with nothing but a statement leaves none behind.
-        """
+        """Look for templates in a codebase's directory first."""
         self._own = own
         self._trim = trim
 
@@ -49,7 +44,6 @@ class Templates:
 
         Args:
             name: the file, relative to the codebase's templates or to this folder, with ``/``.
-            values: plain values that the template may name.
 
         Raises:
             ProfileError: the template is missing or malformed, names something unknown, or does
@@ -95,15 +89,11 @@ def _find_line(error: Exception) -> int:
 
 
 def read_template(name: str, own: Directory | None = None) -> str:
-    """Return the text of a template as it stands in its file.
+    """Return the source text of a template.
 
     Args:
         name: see ``Templates.render``; one that begins with ``portkit/`` is portkit's, so that a
             codebase's template may extend the one whose place it takes.
-        own: the codebase's directory, which is looked into first.
-
-    Raises:
-        ProfileError: there is none.
     """
     if name.startswith(_SHARED_ONLY):
         return read_template(name.removeprefix(_SHARED_ONLY))

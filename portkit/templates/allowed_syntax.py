@@ -1,4 +1,4 @@
-"""The part of Jinja's language that a template may use, and where its steps are counted.
+"""The part of Jinja's language that a template may use, and the counting of its steps.
 
 Each loop, macro, block and template counts the steps of its body when it is run. What Jinja would
 do without telling the environment, such as to join texts or to make a list, becomes a call of it.
@@ -15,13 +15,9 @@ CHARGE: Final = "charge"
 JOIN: Final = "join_texts"
 HOLD: Final = "hold"
 """Methods of the environment that a template calls without naming them."""
-
 MOST: Final = 20_000
 """How many parts a template may have; the largest of portkit's own has 600."""
-
-_DEEPEST: Final = 60
-"""How deep the parts of a template may lie in each other."""
-
+_DEEPEST: Final = 60  # How deep the parts of a template may lie in each other.
 _NODES: Final = frozenset(
     {
         *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Block, nodes.Extends),
@@ -38,13 +34,10 @@ _HAVE_BODIES: Final = (*(nodes.Template, nodes.For, nodes.Macro, nodes.CallBlock
 
 
 def prepare_template(template: nodes.Template, name: str) -> tuple[nodes.Template, int]:
-    """Check that a template holds nothing but what it may, and have it count its steps.
+    """Check that a template uses only allowed syntax, and have it count its steps.
 
     Returns:
         The template, and how many parts it has.
-
-    Raises:
-        TemplateSyntaxError: it holds something else, or too much.
     """
     number = _check(template, name)
     prepared: nodes.Template = _Counting().visit(template)

@@ -12,30 +12,21 @@ from jinja2 import Undefined
 
 STEPS: Final = 300_000
 """How many steps the templates of one run may take: those of a whole port take 8,000."""
-
 LARGEST: Final = 1 << 18
 """How many characters a text or a list may have; the largest of portkit's own has 30,000."""
-
 DEEPEST: Final = 24
 """How deep macros may call each other, and how deep a list may hold lists."""
-
 INCLUSIONS: Final = 100
 """How many templates one template may include or extend, counted each time."""
-
 TOO_LARGE: Final = f"it makes a text or a list of more than {LARGEST:,} characters"
 """What is said of it."""
-
-_STEP: Final = 128
-"""How many characters are one step more."""
-
-_HELD: Final = 64
-"""What a value in a list counts for, in characters, beside its own."""
-
+_STEP: Final = 128  # How many characters are one step more.
+_HELD: Final = 64  # What a value in a list counts for, in characters, beside its own.
 _LARGEST_NUMBER: Final = 1 << 63
 
 
 class LimitError(Exception):
-    """A template does more than it may: half a sentence that says what."""
+    """A template exceeds a limit; the message is half a sentence."""
 
 
 class Budget:
@@ -51,32 +42,20 @@ class Budget:
         self._depth = self._included = 0
 
     def charge(self, steps: int) -> bool:
-        """Count some steps; the answer is true, so that a condition can hold a charge.
-
-        Raises:
-            LimitError: the templates take too many.
-        """
+        """Count some steps; the answer is true, so that a condition can hold a charge."""
         self._left -= steps
         if self._left < 0:
             raise LimitError(f"it takes more than {STEPS:,} steps: shorten its loops")
         return True
 
     def charge_size(self, size: int) -> None:
-        """Count what is as large as a text of some characters, before it is made.
-
-        Raises:
-            LimitError: it is too large, or the templates take too many steps.
-        """
+        """Count a value by its size, before it is made."""
         if size > LARGEST:
             raise LimitError(TOO_LARGE)
         self.charge(1 + size // _STEP)
 
     def enter(self) -> None:
-        """Begin the call of a macro; ``leave`` ends it.
-
-        Raises:
-            LimitError: the calls are too deep.
-        """
+        """Begin the call of a macro; ``leave`` ends it."""
         if self._depth >= DEEPEST:
             raise LimitError(f"its macros call each other more than {DEEPEST} deep")
         self._depth += 1
@@ -86,22 +65,14 @@ class Budget:
         self._depth -= 1
 
     def include(self) -> None:
-        """Count a template that is included or extended.
-
-        Raises:
-            LimitError: there are too many.
-        """
+        """Count a template that is included or extended."""
         self._included += 1
         if self._included > INCLUSIONS:
             raise LimitError(f"it includes or extends more than {INCLUSIONS} templates")
 
 
 def measure_value(value: object) -> int:
-    """Return how many characters a value counts for, with all that it holds.
-
-    Raises:
-        LimitError: it is too large, nests too deep, or is no text, number, list or mapping.
-    """
+    """Return how many characters a value counts for, with all that it holds."""
     size, pending = 0, [(value, 0)]
     while pending:
         each, depth = pending.pop()

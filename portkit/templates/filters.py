@@ -24,26 +24,21 @@ _FILTERS: Final = (
     *("string", "trim", "unique", "upper"),
 )
 """Those of Jinja's filters that a template may use."""
-
 _TESTS: Final = (
     *("!=", "<", "<=", "==", ">", ">=", "boolean", "defined", "divisibleby", "eq", "equalto"),
     *("even", "false", "ge", "greaterthan", "gt", "in", "integer", "le", "lessthan", "lower", "lt"),
     *("mapping", "ne", "none", "number", "odd", "sequence", "string", "true", "undefined", "upper"),
 )
 """Those of Jinja's tests that a template may use."""
-
 _JINJAS_OWN: Final = (Context, EvalContext, Environment)
 """What Jinja gives some filters before the values."""
-
 _CALL: Final = 8
 """How many steps a filter or a test takes, beside those for the size of its values."""
-
-_WIDEST: Final = 1000
-"""How many characters an indentation may have."""
+_WIDEST: Final = 1000  # How many characters an indentation may have.
 
 
 def allowed_filters(budget: Budget) -> dict[str, Any]:
-    """Return the filters, each of which counts what it makes."""
+    """Return the allowed filters, each of which counts its result."""
     own = {"rust_array": _rust_array, "rust_string": '"{}"'.format}
     known: dict[str, Any] = {name: FILTERS[name] for name in _FILTERS} | own
     return {
@@ -52,7 +47,7 @@ def allowed_filters(budget: Budget) -> dict[str, Any]:
 
 
 def allowed_tests(budget: Budget) -> dict[str, Any]:
-    """Return the tests, each of which counts what it looks at."""
+    """Return the allowed tests, each of which counts its arguments."""
     known: dict[str, Any] = {name: TESTS[name] for name in _TESTS}
     return {name: _measure_filter(each, budget, None) for name, each in known.items()}
 
@@ -60,7 +55,7 @@ def allowed_tests(budget: Budget) -> dict[str, Any]:
 def _measure_filter(
     function: Callable[..., Any], budget: Budget, foretell: Callable[..., int] | None
 ) -> Callable[..., Any]:
-    """Return a filter that counts its result, and says beforehand how large that can be."""
+    """Return a filter that counts its result, and predicts its size."""
 
     @wraps(function)  # which also copies the marks of those that take the context
     def made(*arguments: Any, **named: Any) -> Any:

@@ -15,11 +15,7 @@ _SCALARS: Final = frozenset({str, int, bool})
 
 
 def require_plain(values: Mapping[str, object]) -> None:
-    """Check that all values are plain, those in tuples and mappings too.
-
-    Raises:
-        TypeError: one is not.
-    """
+    """Check that all values are plain, those in tuples and mappings too."""
     pending: list[tuple[str, object]] = [*values.items()]
     while pending:
         name, value = pending.pop()
@@ -34,7 +30,7 @@ def require_plain(values: Mapping[str, object]) -> None:
 
 
 def to_plain(value: object) -> PlainValue | None:
-    """Return what TOML holds as a plain value, or None for a date or a fraction.
+    """Return a TOML value as a plain value, or None for a date or a fraction.
 
     What is no plain value is left out of lists and tables.
     """

@@ -7,35 +7,26 @@ budget.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import jinja2
-from jinja2.runtime import BlockReference, LoopContext, Macro
+from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from portkit.templates.allowed_syntax import CHARGE, HOLD, JOIN, prepare_template
-from portkit.templates.budget import LARGEST, TOO_LARGE, LimitError, measure_value
+from portkit.templates.budget import LARGEST, TOO_LARGE, Budget, LimitError, measure_value
 from portkit.templates.filters import allowed_filters, allowed_tests
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from jinja2.runtime import Context
-
-    from portkit.templates.budget import Budget
 
 _OF_A_LOOP: Final = frozenset(
     {"first", "index", "index0", "last", "length", "revindex", "revindex0"}
 )
 """What a template may read of a loop."""
-
 _LONGEST_SOURCE: Final = 1 << 18
 """How many characters a template may have; the longest of portkit's own has 13,000."""
-
 _CHARACTERS_A_STEP: Final = 16
-_STEPS_A_PART: Final = 8
-"""What it costs to read a template."""
+_STEPS_A_PART: Final = 8  # What it costs to read a template.
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
@@ -44,13 +35,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
 
     def __init__(self, find: Callable[[str], str], budget: Budget, *, trim: bool = False) -> None:
-        """Make an environment.
-
-        Args:
-            find: returns the text of a template, by its name.
-            budget: what the templates may do.
-            trim: whether a line with nothing but a statement leaves none behind.
-        """
+        """Make an environment."""
         super().__init__(
             loader=jinja2.FunctionLoader(partial(_find_short, find)),
             undefined=jinja2.StrictUndefined,
@@ -69,7 +54,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         self.__dict__ |= self._own
 
     def compile(self, source: Any, name: Any = None, *rest: Any, **named: Any) -> Any:
-        """Compile a template that holds nothing but what it may."""
+        """Compile a template that uses only allowed syntax."""
         self.budget.charge(len(source) // _CHARACTERS_A_STEP)
         prepared, parts = prepare_template(self.parse(source, name), name)
         self.budget.charge(parts * _STEPS_A_PART)
@@ -81,13 +66,13 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return super().get_template(*arguments, **named)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return what a mapping holds under a name; nothing else has attributes."""
+        """Return the value of a mapping under a name; nothing else has attributes."""
         if isinstance(obj, LoopContext) and attribute in _OF_A_LOOP:
             return getattr(obj, attribute)
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Return what a mapping, a list or a text holds."""
+        """Return an element of a mapping, a list or a text."""
         if isinstance(obj, jinja2.Undefined):
             return obj
         by_name = isinstance(obj, dict) and isinstance(argument, str)
@@ -99,7 +84,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=argument)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa:N805
-        """Call a macro or a block, not too deep, or what the environment itself has."""
+        """Call a macro, a block or a function of the environment, not too deep."""
         kwargs.pop("_loop_vars", None)
         kwargs.pop("_block_vars", None)
         if any(__obj is each for each in (__self.globals["range"], *__self._own.values())):
@@ -128,7 +113,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return result
 
     def concat(self, pieces: Iterable[str]) -> str:
-        """Join what a template, a macro or a block gives, where that is not too large."""
+        """Join the output of a template, a macro or a block, up to a limit."""
         size, held = 0, []
         for piece in pieces:
             size += len(piece)
@@ -138,7 +123,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return "".join(held)
 
     def _finish(self, value: Any) -> Any:
-        """Return what a template writes: a text or a number."""
+        """Check that a template writes a text or a number."""
         if not isinstance(value, str | int | jinja2.Undefined):
             raise LimitError("it writes something that is neither a text nor a whole number")
         self.budget.charge_size(measure_value(value))
@@ -159,11 +144,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
 
 def _find_short(find: Callable[[str], str], name: str) -> str:
-    """Return the text of a template that is not too long.
-
-    Raises:
-        LimitError: it is too long.
-    """
+    """Return the text of a template that is not too long."""
     text = find(name)
     if len(text) > _LONGEST_SOURCE:
         raise LimitError(f"{name} has more than {_LONGEST_SOURCE:,} characters")

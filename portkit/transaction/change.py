@@ -1,4 +1,4 @@
-"""What is to be written: one file of a plan."""
+"""One file of a plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ class Change(Value, frozen=True):
     Attributes:
         path: the file, relative to the workspace root, with ``/``.
         before: the content that the plan was made from; None: the file must not exist.
-        after: the new content.
     """
 
     path: str

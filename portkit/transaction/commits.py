@@ -1,11 +1,10 @@
-"""Changes as commits: the objects first, out of sight, then the branch, the files and the index.
+"""Write changes as commits: first the objects, then the branch, the files and the index.
 
-git runs nothing that the repository names meanwhile, no hook and no filter
-(`portkit.workspace.git_runner`). What a commit holds of a file is said here: its bytes, with
-git's line ends where the work tree has others.
+git runs no hook and no filter meanwhile (`portkit.workspace.git_runner`), so portkit itself decides
+what a commit holds of a file: its bytes, with git's line ends if the work tree has others.
 
-Where something fails, the branch, the files and the index are as they were. A run that is killed
-after the branch has moved, and before the files are written, leaves a tree that `git reset --hard`
+If something fails, the branch, the files and the index are as they were. A run that is killed after
+the branch has moved, and before the files are written, leaves a tree that `git reset --hard`
 completes: it was clean before.
 """
 
@@ -20,9 +19,11 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import BusyTreeError, DiskError, HistoryError
 from portkit.syntax.value import Value
-from portkit.transaction.checkout import Checkout, read_git, read_git_line
 from portkit.transaction.transaction import write_plan
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git import check_idle
+from portkit.workspace.git_output import find_commit, read_git, read_git_line, write_blobs
+from portkit.workspace.git_repository import Repository, find_repository
+from portkit.workspace.git_runner import query_config, read_identity, run_git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,28 @@ _FORMAT: Final = (
 """Options of git-format-patch(1) that count more than what anybody has configured."""
 
 
+class Checkout(Value, frozen=True):
+    """The commit and the branch that commits follow.
+
+    Attributes:
+        prefix: the root's place in it, empty or with ``/`` at its end.
+        head: the hash of the commit that is checked out.
+        branch: the full name of the branch that is checked out; empty if there is none.
+    """
+
+    root: Path
+    repository: Repository
+    prefix: str
+    head: str
+    branch: str
+    identity: Mapping[str, str]
+
+    @property
+    def index(self) -> Path:
+        """The repository's index."""
+        return self.repository.git_dir / "index"
+
+
 class Commit(Value, frozen=True):
     """One commit of a series.
 
@@ -51,8 +74,51 @@ class Commit(Value, frozen=True):
     changes: tuple[Change, ...]
 
 
+def open_checkout(root: Path, *, moves: bool) -> Checkout:
+    """Return the checkout of a workspace that can take commits, on its branch if that moves.
+
+    Raises:
+        HistoryError: it can take none as it is; the sentence says what to do.
+        ToolError: git is missing or failed.
+    """
+    root = root.resolve()
+    repository = find_repository(root)
+    if repository is None:
+        raise HistoryError(
+            f"{root} is in no git repository, so there is nothing to commit to: run `git init` and"
+            " commit the tree as it was published"
+        )
+    check_idle(repository)
+    head = find_commit(root, "HEAD")
+    if not head:
+        raise HistoryError(
+            f"{repository.top} has no commit yet: commit the tree before the port, so that the"
+            " series has something to begin at"
+        )
+    branch = read_git_line(root, "symbolic-ref", "--quiet", "HEAD", accept=(0, 1))
+    if moves and not branch:
+        raise HistoryError(
+            f"no branch is checked out in {repository.top} (its HEAD is detached), so the commits"
+            " would belong to none: run `git switch --create rocm`"
+        )
+    writer = read_identity(root)
+    if moves and requires_signing(root):  # the program that signs is not run here
+        raise HistoryError(
+            f"{root} asks for signed commits (commit.gpgSign), which portkit does not make: write"
+            " patches with --patches DIR, and `git am --gpg-sign DIR/*.patch` signs them"
+        )
+    prefix = read_git_line(root, "rev-parse", "--show-prefix")
+    return Checkout(root, repository, prefix, head, branch, writer)
+
+
+def requires_signing(root: Path) -> bool:
+    """Whether the user has commits signed."""
+    wanted = query_config(root, "--type=bool", "--get", "commit.gpgSign")
+    return wanted.stdout.strip() == b"true"
+
+
 def commit_series(
-    ground: Checkout,
+    checkout: Checkout,
     commits: Sequence[Commit],
     changes: Sequence[Change],
     *,
@@ -61,60 +127,61 @@ def commit_series(
     """Put commits on the branch that is checked out, and write the tree; return the last's hash.
 
     Args:
-        ground: where they begin; the tree is clean.
-        commits: the first of them stands on what is checked out.
-        changes: all of them together.
-        by: the command, for the reflog.
+        checkout: the parent of the first commit; the tree is clean.
+        commits: the series.
+        changes: all changes of the series together.
+        by: the command that the reflog names.
 
     Raises:
         PortkitError: something failed; the branch, the tree and the index are as they were.
     """
+    root, branch, head = checkout.root, checkout.branch, checkout.head
     with _make_scratch() as folder:
-        last = _write_objects(ground, commits, folder)
+        last = _write_objects(checkout, commits, folder)
         index = folder / "next"
-        index.write_bytes(ground.index.read_bytes())
+        index.write_bytes(checkout.index.read_bytes())
         # -i: the files are not as the index will say before they are written (git-read-tree(1)).
-        read_git_line(ground.root, "read-tree", "-i", "-m", ground.head, last, index=index)
-        with _lock_index(ground.index) as lock:
-            _move_branch(ground, ground.head, last, by)
+        read_git(root, "read-tree", "-i", "-m", head, last, index=index)
+        with _lock_index(checkout.index) as lock:
+            read_git(root, "update-ref", "-m", by, branch, last, head)
             try:
-                write_plan(ground.root, changes)
+                write_plan(root, changes)
             except BaseException:
-                _move_branch(ground, last, ground.head, by)
+                read_git(root, "update-ref", "-m", by, branch, head, last)
                 raise
-            _install_files(ground, index.read_bytes(), lock)
+            try:
+                lock.write_bytes(index.read_bytes())
+                lock.replace(checkout.index)
+            except OSError as error:
+                raise DiskError(
+                    f"the series is committed and written, but {checkout.index} is not"
+                    f" ({error.strerror}): mend that and run `git reset`"
+                ) from error
     # Without it the next `git status` would read every file that was written.
-    run_git(ground.root, "update-index", "-q", "--refresh")
+    run_git(root, "update-index", "-q", "--refresh")
     return last
 
 
-def write_patches(ground: Checkout, commits: Sequence[Commit], folder: Path) -> tuple[Path, ...]:
-    """Write commits as files for ``git am``, and nothing into the repository.
-
-    Args:
-        ground: where they begin.
-        commits: the first of them stands on what is checked out.
-        folder: a new or empty folder.
+def write_patches(checkout: Checkout, commits: Sequence[Commit], folder: Path) -> tuple[Path, ...]:
+    """Write commits as files for ``git am`` into a new or empty folder, not into the repository.
 
     Raises:
-        DiskError: it is neither, or cannot be written.
+        DiskError: the folder is not empty, or cannot be written.
         ToolError: git is missing or failed.
     """
+    root, head = checkout.root, checkout.head
     with _make_scratch() as scratch:
         own = scratch / "objects"
         own.mkdir()
-        common = Path(read_git_line(ground.root, "rev-parse", "--git-path", "objects"))
+        common = root / read_git_line(root, "rev-parse", "--git-path", "objects")
         variables = {
             "GIT_OBJECT_DIRECTORY": str(own),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((ground.root / common).resolve()),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(common.resolve()),
         }
-        last = _write_objects(ground, commits, scratch, variables)
+        last = _write_objects(checkout, commits, scratch, variables)
         made = scratch / "patches"
-        read_git(
-            ground.root,
-            *("format-patch", *_FORMAT, f"--output-directory={made}", f"{ground.head}..{last}"),
-            variables=variables,
-        )
+        options = ("format-patch", *_FORMAT, f"--output-directory={made}")
+        read_git(root, *options, f"{head}..{last}", variables=variables)
         files = sorted(made.iterdir())
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -134,59 +201,44 @@ def write_patches(ground: Checkout, commits: Sequence[Commit], folder: Path) -> 
 
 
 def _write_objects(
-    ground: Checkout,
+    checkout: Checkout,
     commits: Sequence[Commit],
     scratch: Path,
     variables: Mapping[str, str] | None = None,
 ) -> str:
     """Write the objects of commits, which nothing refers to yet; return the last one's hash."""
-    index = scratch / "index"
+    index, top = scratch / "index", checkout.repository.top
     staged = [change for commit in commits for change in commit.changes]
-    modes, converts = _read_modes(ground, staged)
-    for number, change in enumerate(staged):
-        (scratch / f"{number}.blob").write_bytes(_store_blob(change, converts))
-    names = "".join(f"{scratch}/{number}.blob\n" for number in range(len(staged)))
-    writing = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-    blobs = iter(
-        read_git(ground.root, *writing, given=os.fsencode(names), variables=variables).split()
-    )
-    top = ground.repository.top
-    read_git(top, "read-tree", ground.head, index=index, variables=variables)
-    parent = ground.head
+    modes, converts = _read_modes(checkout, staged)
+    contents = [
+        _normalize_line_ends(change.after) if change.path in converts else change.after
+        for change in staged
+    ]
+    blobs = iter(write_blobs(checkout.root, contents, scratch, variables))
+    read_git(top, "read-tree", checkout.head, index=index, variables=variables)
+    parent = checkout.head
     for commit in commits:
-        lines = b"".join(
-            f"{modes.get(change.path, '100644')} ".encode()
-            + next(blobs)
-            + b"\t"
-            + os.fsencode(ground.prefix + change.path)
-            + b"\0"
+        lines = "".join(
+            f"{modes.get(change.path, '100644')} {next(blobs)}\t{checkout.prefix}{change.path}\0"
             for change in commit.changes
         )
         adding = ("update-index", "-z", "--add", "--index-info")
-        read_git(top, *adding, index=index, given=lines, variables=variables)
-        tree = read_git(top, "write-tree", index=index, variables=variables).decode().strip()
-        parent = (
-            read_git(
-                top,
-                *("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-p", parent, tree),
-                given=commit.message.encode(errors="replace"),
-                variables={**ground.identity, **(variables or {})},
-            )
-            .decode()
-            .strip()
+        read_git(top, *adding, index=index, given=os.fsencode(lines), variables=variables)
+        tree = read_git_line(top, "write-tree", index=index, variables=variables)
+        parent = read_git_line(
+            top,
+            *("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-p", parent, tree),
+            given=commit.message.encode(errors="replace"),
+            variables={**checkout.identity, **(variables or {})},
         )
     return parent
 
 
 def _read_modes(
-    ground: Checkout, changes: Sequence[Change]
+    checkout: Checkout, changes: Sequence[Change]
 ) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Return the modes of the files that are committed, and what has other line ends there.
-
-    Raises:
-        HistoryError: git has a file in another form than the work tree, or not at all.
-    """
-    listed = read_git(ground.root, "ls-tree", "-r", "-z", ground.head, "--", ".").split(b"\0")
+    """Return the modes of the committed files, and the paths with other line ends in git."""
+    listed = read_git(checkout.root, "ls-tree", "-r", "-z", checkout.head, "--", ".").split(b"\0")
     entries = (entry.partition(b"\t") for entry in listed if entry)
     known = {os.fsdecode(path): head.decode().split() for head, _, path in entries}
     first: dict[str, Change] = {}
@@ -206,13 +258,9 @@ def _read_modes(
                 " and commit what it writes"
             )
         converts.add(path)
-    if converts:  # new files are as those that stand there
+    if converts:  # new files are as the existing ones
         converts |= {path for path, change in first.items() if change.before is None}
     return {path: mode for path, (mode, *_) in known.items()}, frozenset(converts)
-
-
-def _store_blob(change: Change, converts: frozenset[str]) -> bytes:
-    return _normalize_line_ends(change.after) if change.path in converts else change.after
 
 
 def _normalize_line_ends(data: bytes) -> bytes:
@@ -220,15 +268,10 @@ def _normalize_line_ends(data: bytes) -> bytes:
 
 
 def _hash_blob(data: bytes, alike: str) -> str:
-    """Return the name of a blob, by the hash that another's name is of (gitformat-pack(5))."""
+    """Return the name of a blob, with the hash function of another name (gitformat-pack(5))."""
     made = hashlib.sha256() if len(alike) == 64 else hashlib.sha1()
     made.update(b"blob %d\0" % len(data) + data)
     return made.hexdigest()
-
-
-def _move_branch(ground: Checkout, old: str, new: str, by: str) -> None:
-    moving = ("update-ref", "-m", by, ground.branch, new, old)
-    read_git_line(ground.root, *moving)
 
 
 @contextlib.contextmanager
@@ -251,17 +294,6 @@ def _lock_index(index: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             lock.unlink(missing_ok=True)
-
-
-def _install_files(ground: Checkout, data: bytes, lock: Path) -> None:
-    try:
-        lock.write_bytes(data)
-        lock.replace(ground.index)
-    except OSError as error:
-        raise DiskError(
-            f"the series is committed and written, but {ground.index} is not ({error.strerror}):"
-            " mend that and run `git reset`"
-        ) from error
 
 
 @contextlib.contextmanager

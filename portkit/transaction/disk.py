@@ -11,11 +11,8 @@ import errno
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from pathlib import Path
+from typing import Final
 
 # <fcntl.h> and <linux/fs.h>
 _AT_FDCWD: Final = -100
@@ -60,7 +57,7 @@ class Disk:
         source.replace(target)
 
     def exchange(self, one: Path, other: Path) -> None:
-        """Let two files change places, atomically.
+        """Exchange two files, atomically.
 
         Source: rename(2), ``renameat2`` with ``RENAME_EXCHANGE``, which Linux and some of its file
         systems have. Elsewhere this raises with ``ENOSYS`` or ``EINVAL`` and changes nothing.

@@ -1,20 +1,18 @@
-"""The record of one writing to the user's tree, from which a killed run is finished or taken back.
+"""The record of one run, from which a killed run is finished or rolled back.
 
-A journal is a folder in the git directory, or in the user's state folder where there is no git. It
-holds:
+A journal is a folder in the git directory, or in the user's state folder if there is no git:
 
-- the *record*, a JSON file that lists the paths with the SHA-256 of their contents before and
-  after. It never changes; its **name** is the state (``State``), so that a change of state is one
+- The *record* is a JSON file that lists the paths with the SHA-256 of their contents before and
+  after. It never changes. Its **name** is the state (``State``), so a change of state is one
   rename, which needs no space.
-- ``<n>.new``, the staged content of the n-th file. The file is written by renaming it over the
-  target, so *it exists as long as the target has not been written*.
-- ``<n>.old``, a second name (a hard link) of the n-th file as it was, or a copy where the file
-  system has no links. Taking back is renaming it over the target, so *it exists as long as the
-  target has not been taken back*.
+- ``<n>.new`` is the staged content of the n-th file. Writing the target uses it up, so *it exists
+  as long as the target is not written*.
+- ``<n>.old`` is a hard link of the n-th file as it was, or a copy if the file system has no links.
+  Rolling back uses it up, so *it exists as long as the target is not rolled back*.
 
-A rename needs both names on one file system: where the journal lies on another one than the
-target, the staged files lie in the tree instead, in the target's nearest existing folder, under
-names that begin with ``.portkit-``.
+A rename needs both names on one file system. If the journal is on another one than the target,
+these files are in the nearest existing folder of the target, under names that begin with
+``.portkit-``.
 """
 
 from __future__ import annotations
@@ -23,12 +21,12 @@ import contextlib
 import errno
 import hashlib
 import os
-import re
 import stat
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
-from msgspec import field, to_builtins
+import msgspec
 
 from portkit.cache import state_folder, take_lock
 from portkit.errors import BusyTreeError, DiskError
@@ -39,7 +37,6 @@ from portkit.workspace.regular_files import is_present, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from portkit.transaction.disk import Disk
 
@@ -51,6 +48,8 @@ _OPEN: Final = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
 LARGEST_RECORD: Final = 64 << 20
 """How many bytes a record may have; one of the largest port seen has some 50,000."""
 
+Hex = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]+$")]
+
 
 class State(StrEnum):
     """Whether the tree depends on the journal; the value is the name of the record's file."""
@@ -58,41 +57,40 @@ class State(StrEnum):
     STAGING = "staging.json"
     """Contents are being staged, or are no longer needed; the tree is whole without them."""
     COMMITTED = "committed.json"
-    """Files are being written, or taken back."""
+    """Files are being written or rolled back."""
 
 
-class Entry(Value, frozen=True):
+class Entry(Value, frozen=True, forbid_unknown_fields=True):
     """One file of the record.
 
     Attributes:
         path: the file, relative to the root, with ``/``.
-        before: SHA-256 of what it held, or None where it did not exist.
+        before: SHA-256 of what it held, or None if it did not exist.
         after: SHA-256 of what it is to hold.
-        stage: the folder of the tree in which it is staged, relative to the root (empty: the root
-            itself), or None where that is the journal's folder.
+        stage: the folder of the tree in which it is staged, relative to the root, or None if that
+            is the journal's folder.
     """
 
     path: str
-    before: str | None
-    after: str
+    before: Hex | None
+    after: Hex
     stage: str | None = None
 
 
-class Record(Value, frozen=True):
-    """What a run is about to do.
+class Record(Value, frozen=True, forbid_unknown_fields=True):
+    """The changes of a run.
 
     Attributes:
         root: the workspace root, for a reader; the tree may have been moved since.
         run: hexadecimal digits that no other run has.
         folders: the folders that the run makes, outer ones first.
-        entries: the files.
     """
 
     root: str
-    run: str
+    run: Hex
     folders: tuple[str, ...]
     entries: tuple[Entry, ...]
-    format: int = field(default=FORMAT)
+    format: int = FORMAT
 
 
 class Journal(Value, frozen=True):
@@ -104,7 +102,7 @@ class Journal(Value, frozen=True):
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from this tree; the system lets go when the process dies.
+        """Keep other processes from this tree until the context or the process ends.
 
         The empty lock file beside the folder stays: to remove it safely would need another lock.
 
@@ -118,19 +116,13 @@ class Journal(Value, frozen=True):
             if self.folder.parent.is_symlink():
                 # A git directory that came in an archive could lead anywhere.
                 raise OSError(errno.ELOOP, _LINK)
-            descriptor = os.open(self._lock_file, _OPEN | os.O_CREAT, 0o666)
         except OSError as error:
-            raise self._unusable(error) from error
-        try:
-            self._take(descriptor)
+            raise self._make_place_error(error) from error
+        with self._hold_lock(_OPEN | os.O_CREAT):
             yield
-        finally:
-            # Closed it is also where that is answered by an error (close(2)).
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
 
     def check(self) -> None:
-        """Refuse a place in which no run could be recorded, as far as looking tells.
+        """Refuse a place in which no run could be recorded, without writing there.
 
         Raises:
             BusyTreeError: another process holds the lock.
@@ -140,15 +132,10 @@ class Journal(Value, frozen=True):
             self._check_folder()
             if not is_present(self._lock_file):
                 return
-            descriptor = os.open(self._lock_file, _OPEN)
         except OSError as error:
-            raise self._unusable(error) from error
-        try:
-            # Two that look do not stand in each other's way.
-            self._take(descriptor, shared=True)
-        finally:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+            raise self._make_place_error(error) from error
+        with self._hold_lock(_OPEN, shared=True):  # two checks at once are no conflict
+            pass
 
     def begin(self, record: Record) -> None:
         """Write the record; nothing may be staged before this returns."""
@@ -158,73 +145,64 @@ class Journal(Value, frozen=True):
         self.disk.sync(self.folder.parent)
         place = self.folder / State.STAGING
         # One line: a file without its line end is half a record.
-        self.disk.write(place, json.dumps(to_builtins(record)).encode() + b"\n")
+        self.disk.write(place, json.dumps(msgspec.to_builtins(record)).encode() + b"\n")
         self.disk.sync(place)
         self.disk.sync(self.folder)
 
     def commit(self) -> None:
         """Enter the state in which the tree depends on the journal."""
-        self._pass(State.STAGING, State.COMMITTED)
+        self._change_state(State.STAGING, State.COMMITTED)
 
     def release(self) -> None:
-        """Leave that state: all files are written, or all are taken back."""
-        self._pass(State.COMMITTED, State.STAGING)
+        """Leave that state: all files are written, or all are rolled back."""
+        self._change_state(State.COMMITTED, State.STAGING)
 
     def exists(self) -> bool:
-        """Whether a run has left something here.
-
-        Raises:
-            DiskError: the disk does not tell.
-        """
+        """Whether a run has left something here."""
         try:
             return is_present(self.folder)
         except OSError as error:
-            raise self._unread(error) from error
+            raise self._make_read_error(error) from error
 
     def load(self) -> tuple[State, Record] | None:
-        """Return what a killed run has left, or None where it had not begun to stage.
+        """Return what a killed run has left, or None if it had not begun to stage.
 
         Raises:
-            DiskError: the journal is damaged, of another portkit, or cannot be read; nothing was
-                changed.
+            DiskError: the journal is damaged, has another format, or cannot be read.
         """
         try:
             # A file of this name, or a link to somewhere else, is not ours.
             if not stat.S_ISDIR(self.folder.lstat().st_mode):
-                raise self._damaged("is not a folder")
-            # A record that is overlooked would be taken for a run that had not begun.
+                raise self._make_damage_error("is not a folder")
+            # An overlooked record would look like a run that had not begun.
             states = [state for state in State if is_present(self.folder / state)]
-        except OSError as error:
-            raise self._unread(error) from error
-        if not states:
-            return None
-        if len(states) > 1:
-            raise self._damaged(f"holds both {states[0]} and {states[1]}")
-        state = states[0]
-        try:
-            data = read_regular(self.folder / state, LARGEST_RECORD, follow=False)
+            if not states:
+                return None
+            if len(states) > 1:
+                raise self._make_damage_error(f"holds both {states[0]} and {states[1]}")
+            data = read_regular(self.folder / states[0], LARGEST_RECORD, follow=False)
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.EFBIG, errno.ELOOP):
-                raise self._damaged(f"cannot be read ({error.strerror})") from error
-            raise self._unread(error) from error
-        if state is State.STAGING and not data.endswith(b"\n"):
+                raise self._make_damage_error(f"cannot be read ({error.strerror})") from error
+            raise self._make_read_error(error) from error
+        if states[0] is State.STAGING and not data.endswith(b"\n"):
             # The record is durable before anything is staged, so the run was killed before that.
             return None
         try:
-            return state, _parse_record(data)
-        except ValueError as error:
-            raise self._damaged(f"has a damaged {state} ({error})") from error
+            return states[0], _parse_record(data)
+        except (ValueError, RecursionError) as error:
+            raise self._make_damage_error(f"has a damaged {states[0]} ({error})") from error
 
     def staged(self, record: Record, number: int) -> Path:
         """Return the place of an entry's staged content."""
-        return self._place(record, number, "new")
+        return self._locate(record, number, "new")
 
     def image(self, record: Record, number: int) -> Path:
-        """Return the place where an entry's former file is kept."""
-        return self._place(record, number, "old")
+        """Return the place of an entry's former file."""
+        return self._locate(record, number, "old")
 
     def clear(self, record: Record | None) -> None:
-        """Remove the journal, after what the record alone tells of: files that lie in the tree."""
+        """Remove the journal, and first its files in the tree, which only the record names."""
         if record is not None:
             for number, entry in enumerate(record.entries):
                 if entry.stage is not None:
@@ -239,63 +217,67 @@ class Journal(Value, frozen=True):
         return self.folder.with_suffix(".lock")
 
     def _check_folder(self) -> None:
-        """Refuse a place in which the folder of the lock is not and cannot be made.
-
-        Raises:
-            OSError: that is so; what it says is the end of a sentence.
-        """
+        """Raise an OSError if the folder of the lock cannot be made."""
         parent = nearest = self.folder.parent
         if parent.is_symlink():
             raise OSError(errno.ELOOP, _LINK)
         while not is_present(nearest):
             nearest = nearest.parent
+        code = 0
         if not nearest.is_dir():
-            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if not os.access(nearest, os.W_OK | os.X_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+            code = errno.ENOTDIR
+        elif not os.access(nearest, os.W_OK | os.X_OK):
+            code = errno.EACCES
+        if code:
+            raise OSError(code, os.strerror(code))
 
-    def _take(self, descriptor: int, *, shared: bool = False) -> None:
-        """Take the lock, for as long as its file is open.
-
-        Raises:
-            BusyTreeError: another process has it.
-            DiskError: the file system has no locks.
-        """
+    @contextlib.contextmanager
+    def _hold_lock(self, flags: int, *, shared: bool = False) -> Iterator[None]:
         try:
-            take_lock(descriptor, shared=shared)
-        except BlockingIOError as error:
-            raise BusyTreeError(
-                f"another portkit is writing to {self.root}: wait until it has ended, then run"
-                " portkit again"
-            ) from error
+            descriptor = os.open(self._lock_file, flags, 0o666)
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._make_place_error(error) from error
+        try:
+            try:
+                take_lock(descriptor, shared=shared)
+            except BlockingIOError as error:
+                raise BusyTreeError(
+                    f"another portkit is writing to {self.root}: wait until it has ended, then run"
+                    " portkit again"
+                ) from error
+            except OSError as error:  # this file system has no locks
+                raise self._make_place_error(error) from error
+            yield
+        finally:
+            # The file is closed even if that fails (close(2)).
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
-    def _pass(self, old: State, new: State) -> None:
-        # What came before is durable before the passing is, and that before anything that follows.
+    def _change_state(self, old: State, new: State) -> None:
+        # What came before is durable before the change is, and that before anything that follows.
         self.disk.sync(self.folder)
         self.disk.rename(self.folder / old, self.folder / new)
         self.disk.sync(self.folder)
 
-    def _place(self, record: Record, number: int, suffix: str) -> Path:
+    def _locate(self, record: Record, number: int, suffix: str) -> Path:
         stage = record.entries[number].stage
         if stage is None:
             return self.folder / f"{number}.{suffix}"
         return self.root / stage / f".portkit-{record.run}-{number}.{suffix}"
 
-    def _unusable(self, error: OSError) -> DiskError:
+    def _make_place_error(self, error: OSError) -> DiskError:
         return DiskError(
             f"the journal of the run cannot be kept in {self.folder.parent} ({error.strerror}):"
             " make that a writable folder; nothing was changed"
         )
 
-    def _unread(self, error: OSError) -> DiskError:
+    def _make_read_error(self, error: OSError) -> DiskError:
         return DiskError(
             f"the journal of a run, {self.folder}, cannot be read ({error.strerror}): mend that and"
             " run portkit again, which ends that run; nothing was changed"
         )
 
-    def _damaged(self, what: str) -> DiskError:
+    def _make_damage_error(self, what: str) -> DiskError:
         return DiskError(
             f"the journal of a killed run, {self.folder}, {what}: look through the changes in"
             f" {self.root}, undo what should not stay, and delete that folder; nothing was changed"
@@ -305,11 +287,9 @@ class Journal(Value, frozen=True):
 def find_journals(root: Path, disk: Disk) -> list[Journal]:
     """Return the places where a journal of this tree can be, the one for a new run first.
 
-    There is none without a git directory and a home folder.
-
-    In a git directory it is named after the root's place in the work tree, so that it survives a
-    move of the repository; in the state folder (``$XDG_STATE_HOME``, else ``~/.local/state``, by
-    the XDG base directory specification) after the root's absolute path.
+    Without a git directory and a home folder there is none. In a git directory the journal is named
+    after the root's place in the work tree, so that it survives a move of the repository; in the
+    state folder (``$XDG_STATE_HOME``, else ``~/.local/state``) after the root's absolute path.
 
     Args:
         root: the workspace root, absolute and without symbolic links.
@@ -318,9 +298,9 @@ def find_journals(root: Path, disk: Disk) -> list[Journal]:
     found = []
     if repository := find_repository(root):
         inside = root.relative_to(repository.top).as_posix()
-        found.append(Journal(root, repository.git_dir / "portkit" / _hash_root(inside), disk))
+        found.append(Journal(root, repository.git_dir / "portkit" / _hash_path(inside), disk))
     if state := state_folder():
-        found.append(Journal(root, state / _hash_root(root.as_posix()), disk))
+        found.append(Journal(root, state / _hash_path(root.as_posix()), disk))
     return found
 
 
@@ -335,7 +315,7 @@ def hash_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _hash_root(path: str) -> str:
+def _hash_path(path: str) -> str:
     return hash_bytes(os.fsencode(path))[:16]
 
 
@@ -343,30 +323,14 @@ def _parse_record(data: bytes) -> Record:
     """Return the record in a file; no path in it leads out of the tree by its text.
 
     Raises:
-        ValueError: it is not a record, or not of this format.
+        ValueError: it is not a record of this format.
     """
-    import json
-
-    try:
-        value = json.loads(data)
-        if value["format"] != FORMAT:
-            raise ValueError(f"its format is {value['format']}, not {FORMAT}")
-        record = Record(
-            str(value["root"]),
-            value["run"],
-            tuple(value["folders"]),
-            tuple(Entry(**entry) for entry in value["entries"]),
-        )
-        for path in [*record.folders, *(entry.path for entry in record.entries)]:
-            if fault := find_path_fault(path):
-                raise ValueError(f"a path {fault}")
-        for entry in record.entries:
-            if entry.stage and not entry.path.startswith(f"{entry.stage}/"):
-                raise ValueError("a file is not staged beside its target")
-        digests = [entry.after for entry in record.entries]
-        digests += [entry.before for entry in record.entries if entry.before is not None]
-        if not all(re.fullmatch("[0-9a-f]+", digest) for digest in [record.run, *digests]):
-            raise ValueError("a digest is malformed")
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("it is not a record of portkit") from error
+    record = msgspec.json.decode(data, type=Record)
+    if record.format != FORMAT:
+        raise ValueError(f"its format is {record.format}, not {FORMAT}")
+    for path in (*record.folders, *(entry.path for entry in record.entries)):
+        if fault := find_path_fault(path):
+            raise ValueError(f"a path {fault}")
+    if any(e.stage and not e.path.startswith(f"{e.stage}/") for e in record.entries):
+        raise ValueError("a file is not staged beside its target")
     return record

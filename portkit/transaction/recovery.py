@@ -1,10 +1,10 @@
-"""What follows the commit of a run: its files are written, or what was written is taken back.
+"""End a committed run: write its remaining files, or roll it back.
 
-Nobody is kept from editing the tree meanwhile. So a file is never overwritten: it changes places
-with the new one in one step, and is looked at then. If it is not what the plan was made from,
-somebody has edited it since; the two change back, and the run is taken back. What is left in the
-journal is looked at once more before it is removed: an editor that had the old file open may have
-written to it.
+Other programs can edit the tree meanwhile, so no file is overwritten: a target and its new content
+are exchanged in one step, and what came out is compared with what the plan was made from. If it
+differs, somebody has edited the file; it is exchanged back and the run is rolled back. Before the
+journal is removed its files are compared once more, since an editor that had the old file open may
+have written to it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import stat
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DiskError, OutsideTreeError, TreeChangedError
 from portkit.syntax.value import Value
 from portkit.transaction.journal import Entry, Journal, Record, State, hash_bytes
 from portkit.workspace.path_checks import locate_path
-from portkit.workspace.regular_files import is_present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +25,17 @@ if TYPE_CHECKING:
 
     from portkit.transaction.disk import Disk
 
+_NO_EXCHANGE: Final = frozenset(
+    {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EPERM}
+)
+"""Errors of a file system that cannot exchange two files (rename(2))."""
+
 
 class Recovery(Value, frozen=True):
-    """What became of a run that was killed.
+    """How a killed run was ended.
 
     Attributes:
-        finished: whether its files are all written; else the tree is as it was before it.
+        finished: whether all its files are written; otherwise the tree is as it was before.
         paths: its files, relative to the workspace root.
     """
 
@@ -46,84 +49,66 @@ class Recovery(Value, frozen=True):
         return f"a run of portkit had been killed and was taken back: {files} are as before it"
 
 
-_NO_EXCHANGE: Final = frozenset(
-    {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EPERM}
-)
-"""What a file system answers that cannot let two files change places (rename(2))."""
-
-
-class _Content(Enum):
-    """What a target holds now."""
-
-    BEFORE = "the content before the run"
-    AFTER = "the content after it"
-    OTHER = "neither: somebody edited it"
-
-
 class _Target(Value, frozen=True):
-    """One file of a committed run, as it stands now.
+    """One file of a committed run, with the SHA-256 of what each of its three places holds now.
 
-    Attributes:
-        entry: what the record says of it.
-        place: where it is.
-        staged: its new content.
-        image: its old content.
-        holds: what it holds.
-        written: whether the run has written it, that is, whether ``staged`` is gone.
+    A digest is None if the file is missing, and empty if the place holds something else.
     """
 
     entry: Entry
     place: Path
     staged: Path
     image: Path
-    holds: _Content
-    written: bool
+    now: str | None
+    new: str | None
+    old: str | None
+
+    @property
+    def is_edited(self) -> bool:
+        return self.now not in (self.entry.before, self.entry.after)
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the run wrote the file and its old content was put back."""
+        return self.entry.before is not None and self.old in (None, self.entry.after)
+
+    @property
+    def is_exchanged(self) -> bool:
+        """Whether the run was killed between the exchange and the removal of the old content."""
+        return self.now == self.entry.after and self.new not in (None, self.entry.after)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the new content is at its place; a new file may still have both names."""
+        if self.new is None or self.now != self.entry.after:
+            return self.now == self.entry.after
+        return self.entry.before is None and self.place.samefile(self.staged)
 
     def can_finish(self) -> bool:
-        """Whether it can be given its new content, or has been, without losing an edit."""
-        if self.written:
-            # Taken back, by portkit or by hand: the new content is used up.
-            return self.holds is not _Content.BEFORE and not self._taken_back()
-        if self.holds is _Content.AFTER:
-            # Where the two have changed places, what was there before must be what was expected.
-            return _hash_file(self.staged) in (self.entry.before, self.entry.after)
-        return self.holds is _Content.BEFORE and _hash_file(self.staged) == self.entry.after
+        """Whether the new content can be written, or is, without losing an edit."""
+        before, after = self.entry.before, self.entry.after
+        if self.new is None:
+            return self.now != before and not self.is_restored
+        if self.now == after:  # if the two were exchanged, the old content must be the expected one
+            return self.new in (before, after)
+        return self.now == before and self.new == after
 
-    def can_take_back(self) -> bool:
-        """Whether it can be given its old content, or has been, without losing an edit."""
-        if not self.written or self.holds is _Content.BEFORE:
+    def can_roll_back(self) -> bool:
+        """Whether the old content can be put back, or is, without losing an edit."""
+        if self.new is not None or self.now == self.entry.before:
             return True
-        if self.holds is _Content.AFTER:
-            return self.entry.before in (None, _hash_file(self.image))
-        return self._taken_back()
-
-    def is_exchanged(self) -> bool:
-        """Whether it has changed places with its new content, and the run was ended there."""
-        return (
-            not self.written
-            and self.holds is _Content.AFTER
-            and _hash_file(self.staged) != self.entry.after
-        )
-
-    def is_linked(self) -> bool:
-        """Whether it is a new file that has got its name, and the run was ended there."""
-        try:
-            return self.entry.before is None and self.place.samefile(self.staged)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-
-    def _taken_back(self) -> bool:
-        return self.entry.before is not None and _hash_file(self.image) in (None, self.entry.after)
+        if self.now == self.entry.after:
+            return self.entry.before in (None, self.old)
+        return self.is_restored
 
 
 def settle_run(journal: Journal) -> Recovery | None:
-    """Bring a run to its end, forward if it had committed and nothing stands in the way.
+    """End a run: finish it if it had committed and nothing was edited, otherwise roll it back.
 
-    Returns:
-        What was done, or None where the tree was whole.
+    Returns None if the run had not changed the tree.
 
     Raises:
-        TreeChangedError: somebody edited a file; the run was taken back, or could not be.
+        TreeChangedError: somebody edited a file; the run was rolled back, or could not be.
         DiskError: the journal is damaged, or the disk failed.
     """
     state, record = journal.load() or (State.STAGING, None)
@@ -131,8 +116,8 @@ def settle_run(journal: Journal) -> Recovery | None:
         _clear_journal(journal, record)
         return None
     paths = tuple(entry.path for entry in record.entries)
-    targets, finishing = _check_targets(journal, record)
-    if finishing:
+    targets = _read_targets(journal, record)
+    if all(target.can_finish() for target in targets):
         try:
             _finish_run(journal, record, targets)
         except BaseException as error:
@@ -140,85 +125,54 @@ def settle_run(journal: Journal) -> Recovery | None:
             if isinstance(error, OSError):
                 raise DiskError(
                     f"{error.filename2 or error.filename} could not be written"
-                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again; what"
-                    " had been"
-                    " written was taken back"
+                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again; what had"
+                    " been written was taken back"
                 ) from error
             raise
         _release_journal(journal, record)
         return Recovery(True, paths)
     _roll_back(journal, record)
-    if edited := [t.entry.path for t in targets if not t.written and t.holds is _Content.OTHER]:
+    if edited := [t.entry.path for t in targets if t.new is not None and t.is_edited]:
         raise TreeChangedError(
-            f"{', '.join(edited)} changed while portkit was writing {count_files(paths)}: look"
-            " at the"
-            " change, which was kept, and run portkit again; what had been written was taken back"
+            f"{', '.join(edited)} changed while portkit was writing {count_files(paths)}: look at"
+            " the change, which was kept, and run portkit again; what had been written was taken"
+            " back"
         )
     return Recovery(False, paths)
 
 
 def check_settle(journal: Journal) -> None:
-    """Refuse what ``settle`` refuses before it changes anything.
-
-    Raises:
-        TreeChangedError: the run can neither be finished nor taken back without losing an edit.
-        DiskError: the journal is damaged, or cannot be read.
-    """
+    """Raise what ``settle_run`` raises before it changes anything."""
     state, record = journal.load() or (State.STAGING, None)
-    if record is None or state is State.STAGING:
-        return
-    if not _check_targets(journal, record)[1]:
-        _list_revertible(journal, record)
-
-
-def _check_targets(journal: Journal, record: Record) -> tuple[list[_Target], bool]:
-    """Return every file of a run, and whether all of them can be finished.
-
-    Raises:
-        DiskError: the disk does not tell.
-    """
-    try:
+    if record is not None and state is State.COMMITTED:
         targets = _read_targets(journal, record)
-        return targets, all(target.can_finish() for target in targets)
-    except OSError as error:
-        raise _make_read_error(journal, error) from error
+        if not all(target.can_finish() for target in targets):
+            _check_roll_back(journal, targets)
 
 
 def _read_targets(journal: Journal, record: Record) -> list[_Target]:
-    """Look at every file of a run.
-
-    Raises:
-        OSError: the disk does not tell: what is not known must not be decided on.
-    """
     targets = []
     for number, entry in enumerate(record.entries):
+        staged, image = journal.staged(record, number), journal.image(record, number)
         try:
-            digest = _hash_file(locate_path(journal.root, entry.path))
-        except OutsideTreeError:  # a symbolic link stands in the way now
-            digest = ""
-        holds = _Content.OTHER
-        if digest == entry.before:
-            holds = _Content.BEFORE
-        elif digest == entry.after:
-            holds = _Content.AFTER
-        staged = journal.staged(record, number)
-        targets.append(
-            _Target(
-                entry=entry,
-                place=journal.root / entry.path,
-                staged=staged,
-                image=journal.image(record, number),
-                holds=holds,
-                written=not is_present(staged),
-            )
-        )
+            try:
+                now = _hash_file(locate_path(journal.root, entry.path))
+            except OutsideTreeError:  # there is a symbolic link on the path now
+                now = ""
+            new, old = _hash_file(staged), _hash_file(image)
+        except OSError as error:  # nothing is decided on what is not known
+            raise DiskError(
+                f"{error.filename or journal.folder} cannot be read ({error.strerror}), so that a"
+                f" run of portkit in {journal.root} is not ended: mend that and run portkit again,"
+                " which ends it"
+            ) from error
+        targets.append(_Target(entry, journal.root / entry.path, staged, image, now, new, old))
     return targets
 
 
 def _finish_run(journal: Journal, record: Record, targets: Sequence[_Target]) -> None:
-    """Write what is not yet written."""
     disk, root = journal.disk, journal.root
-    pending = [t for t in targets if not t.written and t.holds is _Content.BEFORE]
+    pending = [t for t in targets if t.new is not None and t.now == t.entry.before]
     needed = {folder for target in pending for folder in list_parents(target.entry.path)}
     made = [root / folder for folder in record.folders if folder in needed]
     for folder in made:
@@ -229,22 +183,18 @@ def _finish_run(journal: Journal, record: Record, targets: Sequence[_Target]) ->
 
 
 def _roll_back(journal: Journal, record: Record) -> None:
-    """Give every file that the run has written its old content and end the run.
-
-    Raises:
-        TreeChangedError: that would lose somebody's edit; nothing was changed.
-        DiskError: the disk failed; the journal stays, for the next run.
-    """
+    """Put back the old content of every file that the run has written, and end the run."""
     disk, root = journal.disk, journal.root
-    targets = _list_revertible(journal, record)
+    targets = _read_targets(journal, record)
+    _check_roll_back(journal, targets)
     try:
         for target in targets:
-            if target.is_exchanged():
+            if target.is_exchanged:
                 disk.exchange(target.staged, target.place)
-            elif (target.written or target.is_linked()) and target.holds is _Content.AFTER:
+            elif target.is_written:
                 _restore_target(disk, target)
         for name in reversed(record.folders):
-            # It stays where somebody has put a file into it since.
+            # A folder stays if somebody has put a file into it.
             with contextlib.suppress(OSError, OutsideTreeError):
                 disk.remove_folder(locate_path(root, name))
         folders = {target.place.parent for target in targets}
@@ -257,99 +207,67 @@ def _roll_back(journal: Journal, record: Record) -> None:
     _release_journal(journal, record)
 
 
-def _list_revertible(journal: Journal, record: Record) -> list[_Target]:
-    """Return every file of a run that can be taken back.
-
-    Raises:
-        TreeChangedError: that would lose somebody's edit.
-        DiskError: the disk does not tell.
-    """
-    try:
-        targets = _read_targets(journal, record)
-        lost = [target.entry.path for target in targets if not target.can_take_back()]
-    except OSError as error:
-        raise _make_read_error(journal, error) from error
-    if lost:
+def _check_roll_back(journal: Journal, targets: Sequence[_Target]) -> None:
+    if lost := [target.entry.path for target in targets if not target.can_roll_back()]:
         raise TreeChangedError(
             f"{', '.join(lost)} changed after portkit was killed while it wrote"
-            f" {count_files(targets)},"
-            " and it can neither finish nor take back that run without losing the change: save a"
-            " copy, bring the file back with git and run portkit again, or delete"
-            f" {journal.folder} to keep the tree as it stands"
+            f" {count_files(targets)}, and it can neither finish nor take back that run without"
+            " losing the change: save a copy, bring the file back with git and run portkit again,"
+            f" or delete {journal.folder} to keep the tree as it stands"
         )
-    return targets
 
 
 def _write_target(disk: Disk, target: _Target) -> None:
-    """Give a file its new content.
-
-    Raises:
-        TreeChangedError: somebody has edited it since it was looked at; the edit stands.
-    """
+    """Write the new content, unless the file was edited since it was read."""
     if target.entry.before is None:
         try:
             disk.link(target.staged, target.place)
         except FileExistsError:
-            raise _make_edit_error(target.entry.path) from None
-        except OSError:  # not every file system has links
+            raise _make_edit_error(target) from None
+        except OSError:  # this file system has no links
             disk.rename(target.staged, target.place)
-        else:
-            disk.remove(target.staged)
+            return
+    elif not _exchange_or_replace(disk, target.staged, target.place):
         return
-    try:
+    elif _hash_file(target.staged) != target.entry.before:
         disk.exchange(target.staged, target.place)
-    except OSError as error:
-        if error.errno not in _NO_EXCHANGE:
-            raise
-        disk.rename(target.staged, target.place)
-        return
-    if _hash_file(target.staged) != target.entry.before:
-        disk.exchange(target.staged, target.place)
-        raise _make_edit_error(target.entry.path)
+        raise _make_edit_error(target)
     disk.remove(target.staged)
 
 
 def _restore_target(disk: Disk, target: _Target) -> None:
-    """Give a file that was written its old content, or none.
-
-    Raises:
-        TreeChangedError: somebody has edited it since it was looked at; the edit stands.
-    """
-    before, image = target.entry.before, target.image
-    try:
-        if before is None:
-            # Moved away first: what is there now may be another file than the one looked at.
-            disk.rename(target.place, image)
-        else:
-            disk.exchange(image, target.place)
-    except OSError as error:
-        if before is None:  # a full disk has no room for another name
+    """Put back the old content, or remove a new file, unless it was edited since it was read."""
+    is_new = target.entry.before is None
+    if is_new:
+        try:  # moved away first: it may be another file than the one that was read
+            disk.rename(target.place, target.image)
+        except OSError:  # a full disk has no room for another name
             disk.remove(target.place)
-        elif error.errno in _NO_EXCHANGE:
-            disk.rename(image, target.place)
-        else:
-            raise
+            return
+    elif not _exchange_or_replace(disk, target.image, target.place):
         return
-    if _hash_file(image) != target.entry.after:
-        if before is None:
-            disk.link(image, target.place)
-        else:
-            disk.exchange(image, target.place)
-        raise _make_edit_error(target.entry.path)
-    disk.remove(image)
+    if _hash_file(target.image) != target.entry.after:
+        (disk.link if is_new else disk.exchange)(target.image, target.place)
+        raise _make_edit_error(target)
+    disk.remove(target.image)
 
 
-def _make_read_error(journal: Journal, error: OSError) -> DiskError:
-    return DiskError(
-        f"{error.filename or journal.folder} cannot be read ({error.strerror}), so that a run of"
-        f" portkit in {journal.root} is not ended: mend that and run portkit again, which ends it"
-    )
+def _exchange_or_replace(disk: Disk, source: Path, target: Path) -> bool:
+    """Exchange two files; if the file system cannot, replace the target and return False."""
+    try:
+        disk.exchange(source, target)
+    except OSError as error:
+        if error.errno not in _NO_EXCHANGE:
+            raise
+        disk.rename(source, target)
+        return False
+    return True
 
 
-def _make_edit_error(path: str) -> TreeChangedError:
+def _make_edit_error(target: _Target) -> TreeChangedError:
     return TreeChangedError(
-        f"{path} changed while portkit was writing: look at the change, which was kept, and run"
-        " portkit again"
+        f"{target.entry.path} changed while portkit was writing: look at the change, which was"
+        " kept, and run portkit again"
     )
 
 
@@ -358,10 +276,8 @@ def _release_journal(journal: Journal, record: Record) -> None:
         kept = _keep_edits(journal, record)
         journal.release()
     except OSError as error:
-        raise DiskError(
-            f"the files in {journal.root} are whole, but the run could not be ended in"
-            f" {journal.folder} ({error.strerror}): {suggest_remedy(error)} and run portkit again"
-        ) from error
+        what = f"the run could not be ended in {journal.folder}"
+        raise _make_journal_error(journal, what, error) from error
     _clear_journal(journal, record)
     if kept:
         raise TreeChangedError(
@@ -375,17 +291,22 @@ def _clear_journal(journal: Journal, record: Record | None) -> None:
     try:
         journal.clear(record)
     except OSError as error:
-        raise DiskError(
-            f"the files in {journal.root} are whole, but {journal.folder} could not be removed"
-            f" ({error.strerror}): {suggest_remedy(error)} and run portkit again"
-        ) from error
+        what = f"{journal.folder} could not be removed"
+        raise _make_journal_error(journal, what, error) from error
+
+
+def _make_journal_error(journal: Journal, what: str, error: OSError) -> DiskError:
+    return DiskError(
+        f"the files in {journal.root} are whole, but {what} ({error.strerror}):"
+        f" {suggest_remedy(error)} and run portkit again"
+    )
 
 
 def _keep_edits(journal: Journal, record: Record) -> list[tuple[str, Path]]:
-    """Move what holds somebody's edit out of the journal; return the files and where it is."""
+    """Move every edit out of the journal; return the edited paths and where each edit is now."""
     kept = []
     for number, entry in enumerate(record.entries):
-        # What stands in the tree is not lost.
+        # An edit that is in the tree too is not lost.
         known = {None, entry.before, entry.after, _hash_file(journal.root / entry.path)}
         for place in (journal.staged(record, number), journal.image(record, number)):
             if _hash_file(place) in known:
@@ -399,11 +320,7 @@ def _keep_edits(journal: Journal, record: Record) -> list[tuple[str, Path]]:
 
 
 def _hash_file(place: Path) -> str | None:
-    """Return the SHA-256 of a file, None for a missing one, "" for what is none.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Return the SHA-256 of a file, None if it is missing, "" if it is not a regular file."""
     try:
         if not stat.S_ISREG(place.lstat().st_mode):
             return ""

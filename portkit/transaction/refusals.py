@@ -1,9 +1,8 @@
-"""Why a plan is not written, as far as that can be known before it is.
+"""Refuse a plan that cannot be written, before anything is written.
 
-``apply --check`` and ``apply --diff`` ask what ``apply`` asks, so that neither promises a port that
-the other refuses. Nothing is written here. What only the writing shows stays with it: a disk that
-fills up, an edit that is made meanwhile. Who looks at a checkout in which nothing may be written at
-all, as a container has it, is told so and sees the port.
+``apply --check`` and ``apply --diff`` call this too: they promise no port that ``apply`` refuses.
+Only a full disk and an edit during the write are found later. In a read-only checkout, such as a
+container's, both still show the port, and say that it cannot be written there.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from portkit.transaction.change import Change
 
 _DISK: Final = Disk()
+_DENIED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def check_plan(
@@ -36,9 +36,7 @@ def check_plan(
     *,
     dry: bool = False,
 ) -> str:
-    """Refuse a plan that cannot be written into a tree, or may not.
-
-    A plan without changes is never refused.
+    """Refuse a plan that must not or cannot be written; a plan without changes is never refused.
 
     Args:
         root: the workspace root.
@@ -47,16 +45,10 @@ def check_plan(
         dry: whether nothing is to be written.
 
     Returns:
-        Why the plan would be refused by permissions, where nothing is to be written; else nothing.
+        Why permissions would refuse the plan, if it is dry; otherwise an empty text.
 
     Raises:
-        DirtyTreeError: git could not bring the tree back.
-        ToolError: git is missing or failed.
-        PlanError: two changes cannot both be made.
-        OutsideTreeError: a path leaves the tree or leads through a symbolic link.
-        TreeChangedError: a file is not as the plan saw it, or it or its folder is read-only.
-        BusyTreeError: another portkit is writing to the tree.
-        DiskError: there is no place for the journal.
+        PortkitError: the plan is refused; ``write_plan`` lists the kinds.
     """
     if not changes:
         return ""
@@ -67,7 +59,8 @@ def check_plan(
     try:
         open_journal(root, _DISK).check()
     except DiskError as error:
-        if not (dry and _is_denied(error)):
+        cause = error.__cause__
+        if not (dry and isinstance(cause, OSError) and cause.errno in _DENIED):
             raise
         denied = str(error)
     for change in changes:
@@ -75,140 +68,104 @@ def check_plan(
     return denied
 
 
-def _is_denied(error: DiskError) -> bool:
-    """Whether it is permissions that an error comes from, or a disk that only is read."""
-    cause = error.__cause__
-    return isinstance(cause, OSError) and cause.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-
-
 def is_recovery_needed(root: Path) -> bool:
-    """Whether a run that was killed is to be ended before the tree can be looked at.
+    """Whether a killed run must be ended before the tree can be read.
 
     Raises:
-        TreeChangedError: it can neither be finished nor taken back.
+        TreeChangedError: it can be neither finished nor rolled back.
         BusyTreeError: the run is not dead.
         DiskError: its journal is damaged or cannot be read.
     """
-    left = False
-    for journal in find_journals(root.resolve(), _DISK):
-        if journal.exists():
-            journal.check()
-            check_settle(journal)
-            left = True
-    return left
+    left = [journal for journal in find_journals(root.resolve(), _DISK) if journal.exists()]
+    for journal in left:
+        journal.check()
+        check_settle(journal)
+    return bool(left)
 
 
 def open_journal(root: Path, disk: Disk) -> Journal:
     """Return the journal of a new run.
 
-    Args:
-        root: the workspace root, absolute and without symbolic links.
-        disk: the operations on the disk.
-
     Raises:
         DiskError: there is no place for it.
     """
-    places = find_journals(root, disk)
-    if not places:
-        raise DiskError(
-            f"there is no place for the journal of the run: make {root} a git repository, or set"
-            " HOME or XDG_STATE_HOME"
-        )
-    return places[0]
+    if places := find_journals(root, disk):
+        return places[0]
+    raise DiskError(
+        f"there is no place for the journal of the run: make {root} a git repository, or set HOME"
+        " or XDG_STATE_HOME"
+    )
 
 
 def check_paths(paths: list[str]) -> None:
-    """Refuse a path that is named twice or is a file here and a folder there."""
+    """Refuse a path that is named twice, or is both a file and a folder."""
     known = set(paths)
     if len(known) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         raise PlanError(f"the plan writes {twice} twice: report this as a defect of portkit")
     for path in paths:
-        for folder in list_parents(path):
-            if folder in known:
-                raise PlanError(
-                    f"the plan writes {folder} both as a file and as the folder of {path}: report"
-                    " this as a defect of portkit"
-                )
+        if folder := next((each for each in list_parents(path) if each in known), ""):
+            raise PlanError(
+                f"the plan writes {folder} both as a file and as the folder of {path}: report this"
+                " as a defect of portkit"
+            )
 
 
 def check_place(root: Path, change: Change, *, permitted: bool = True) -> os.stat_result | None:
-    """Return the status of the file that a change replaces, if that file is as the plan saw it.
+    """Return the status of the file that a change replaces, or None if the file is new.
 
     Args:
         root: the workspace root, absolute and without symbolic links.
         change: the change.
-        permitted: whether the file must be one that may be written.
+        permitted: whether the file must be writable.
 
     Raises:
-        OutsideTreeError: as ``locate``.
-        TreeChangedError: it is not, or cannot be replaced.
+        OutsideTreeError: as ``locate_path``.
+        TreeChangedError: the file is not as the plan saw it, or cannot be replaced.
     """
     path = change.path
     try:
         place = locate_path(root, path)
-        folder = find_nearest_folder(root, place)
-        if not folder.is_dir():
-            raise TreeChangedError(
-                f"{folder}, which is to hold {path}, is not a folder: move it away and run portkit"
-                " again; nothing was changed"
-            )
-        if permitted and not _is_writable(folder):
-            raise TreeChangedError(
-                f"the folder {folder} is read-only, so {path} cannot be written: make it writable"
-                " and run portkit again; nothing was changed"
-            )
-        if not is_present(place):
-            if change.before is None:
-                _check_names(folder, place)
-                return None
-            raise TreeChangedError(
-                f"{path} vanished since portkit read it: run portkit again; nothing was changed"
-            )
-        status = place.lstat()
-        if change.before is None or not stat.S_ISREG(status.st_mode):
-            raise TreeChangedError(
-                f"{path} stands where portkit was to write a file: move it away and run portkit"
-                " again; nothing was changed"
-            )
-        if permitted and not _is_writable(place):
-            raise TreeChangedError(
-                f"{path} is read-only: make it writable and run portkit again; nothing was changed"
-            )
-        if place.read_bytes() != change.before:
-            raise TreeChangedError(
-                f"{path} changed since portkit read it: run portkit again; nothing was changed"
-            )
+        status = place.lstat() if is_present(place) else None
+        fault = _find_fault(root, change, place, status, permitted=permitted)
     except OSError as error:
-        raise TreeChangedError(
-            f"{path} cannot be examined ({error.strerror}): mend that and run portkit again;"
-            " nothing was changed"
-        ) from error
+        fault = f"{path} cannot be examined ({error.strerror}): mend that and"
+    if fault:
+        raise TreeChangedError(f"{fault} run portkit again; nothing was changed")
     return status
 
 
-def _check_names(folder: Path, place: Path) -> None:
-    """Ask the file system about each name that is to be made below a folder.
-
-    Where a folder is missing it does not look at what comes after, which may be too long a name.
-
-    Raises:
-        OSError: it takes no such name.
-    """
-    for name in place.relative_to(folder).parts:
-        is_present(folder / name)
+def _find_fault(
+    root: Path, change: Change, place: Path, status: os.stat_result | None, *, permitted: bool
+) -> str:
+    """Return why a file cannot be written, as the beginning of a sentence, or an empty text."""
+    path, folder = change.path, find_nearest_folder(root, place)
+    if not folder.is_dir():
+        return f"{folder}, which is to hold {path}, is not a folder: move it away and"
+    if permitted and not _is_writable(folder):
+        return (
+            f"the folder {folder} is read-only, so {path} cannot be written: make it writable and"
+        )
+    if status is None:
+        if change.before is not None:
+            return f"{path} vanished since portkit read it:"
+        for name in place.relative_to(folder).parts:  # one may be too long for the file system
+            is_present(folder / name)
+        return ""
+    if change.before is None or not stat.S_ISREG(status.st_mode):
+        return f"{path} stands where portkit was to write a file: move it away and"
+    if permitted and not _is_writable(place):
+        return f"{path} is read-only: make it writable and"
+    return "" if place.read_bytes() == change.before else f"{path} changed since portkit read it:"
 
 
 def _is_writable(place: Path) -> bool:
-    """Whether a file or folder may be written to.
-
-    Root may write anything; but what nobody may write was made read-only on purpose.
-    """
+    """Whether a file or folder may be written; a place read-only for everybody is so for root."""
     return bool(place.stat().st_mode & 0o222) and os.access(place, os.W_OK)
 
 
 def find_nearest_folder(root: Path, place: Path) -> Path:
-    """Return the innermost of a place's parents that exists; the root is taken to."""
+    """Return the innermost existing parent of a place, at least the root."""
     folder = place.parent
     while folder != root and not folder.exists():
         folder = folder.parent

@@ -1,32 +1,34 @@
-"""Plan -> tree: the only module that writes into the user's tree.
+"""Write a plan into the user's tree; no other module writes there.
 
-It writes all or nothing, also when the process is killed at any instant or the disk fills up:
+A plan is written whole or not at all, even if the process is killed or the disk fills up:
 
-1. Every file is compared with the content that the plan was made from
+1. Each file is compared with the content that the plan was made from
    (``portkit.transaction.refusals``).
 2. A record of the run is written to the journal (``portkit.transaction.journal``).
-3. The new contents are staged on the same file system as their targets.
-4. The record is renamed to *committed*. A run that is killed before has not touched the tree; one
+3. The new contents are staged on the file system of their targets.
+4. The record is renamed to *committed*. A run that is killed before has not touched the tree; a run
    that is killed after is finished by the next run.
-5. Each staged file changes places with its target, what was there is looked at, and the journal is
+5. Each staged file is exchanged with its target, the former content is checked, and the journal is
    removed (``portkit.transaction.recovery``).
 
-If that fails, or the run is interrupted from the keyboard, what was written is taken back; a
-run that is killed meanwhile is taken back by the next run.
+If step 5 fails or is interrupted from the keyboard, the run is rolled back, if need be by the next
+run. Each step is durable (fsync) before the next begins, so a loss of power is as harmless as a
+killed process, if the drive keeps its promise.
 
-What step *n* relies on is made durable (fsync) before step *n*: the record before staging, the
-staged files before the commit, the renames before the journal goes. So a loss of power is as
-harmless as a killed process, as far as the drive keeps its promise.
+A clean tree and ``git`` are no substitute: plans are also written without git, beside uncommitted
+files, and while an editor may save one of them.
 
-A file keeps its permissions and, where the system allows, its owner, but becomes a new file: other
-hard links to it keep the old content, and extended attributes are not carried over.
+A file keeps its permissions and, if the system allows, its owner. It becomes a new file: other hard
+links keep the old content, and extended attributes are lost.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DiskError
 from portkit.transaction.change import Change
@@ -41,10 +43,6 @@ from portkit.transaction.recovery import (
 )
 from portkit.transaction.refusals import check_paths, check_place, find_nearest_folder, open_journal
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 __all__ = ["Change", "Recovery", "recover_run", "write_plan"]
 
 _DISK: Final = Disk()
@@ -53,12 +51,7 @@ _DISK: Final = Disk()
 def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
     """Write the files of a plan, all of them or none.
 
-    Changes that change nothing are passed over. Folders are made as needed.
-
-    Args:
-        root: the workspace root.
-        changes: at most one for each path.
-        disk: the operations on the disk; tests give one that fails.
+    Changes without an effect are skipped. Folders are made as needed.
 
     Raises:
         PlanError: two changes cannot both be made.
@@ -89,9 +82,8 @@ def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> 
             if isinstance(error, OSError):
                 raise DiskError(
                     f"{count_files(changes)} could not be staged in {journal.folder}"
-                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again;"
-                    " nothing was"
-                    " changed"
+                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again; nothing"
+                    " was changed"
                 ) from error
             raise
         outcome = settle_run(journal)
@@ -103,17 +95,10 @@ def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> 
 
 
 def recover_run(root: Path, *, disk: Disk = _DISK) -> Recovery | None:
-    """Finish or take back what a killed run has left; do so before the tree is judged dirty.
+    """Finish or roll back a killed run; do so before you check that the tree is clean.
 
-    A run that had committed is finished. It is taken back instead where files were edited or put
-    back since; edits are never overwritten. Recovery may itself be killed at any instant.
-
-    Args:
-        root: the workspace root.
-        disk: the operations on the disk; tests give one that fails.
-
-    Returns:
-        What was done, or None where nothing was to be done.
+    A committed run is finished, or rolled back if files were edited or put back since; edits are
+    never overwritten. Recovery itself may be killed. It returns None if there was no such run.
 
     Raises:
         TreeChangedError: a file was edited since; the sentence says what became of the run.

@@ -1,1 +1,1 @@
-"""Following upstream: the pure port on a branch of its own, and one merge for each version."""
+"""Follow upstream: the generated port on its own branch, and one merge for each version."""

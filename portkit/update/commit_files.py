@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
+from portkit.workspace.git_output import write_blobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,12 +30,7 @@ _AT_ONCE: Final = 500
 
 
 def export_commit(git: GitRepository, commit: str, folder: Path) -> None:
-    """Write the files of a commit into an empty folder. Submodules are left out.
-
-    Raises:
-        ToolError: git is missing or failed, or this file system cannot hold the files.
-        OSError: the disk refuses.
-    """
+    """Write the files of a commit into an empty folder. Submodules are left out."""
     # An index takes no path that leads out of the tree or into a git directory; a tree may.
     entries = [entry for entry in _list_entries(git, commit) if entry[0] != _MODULE]
     # Links come last, so that nothing is written through one.
@@ -59,21 +55,11 @@ def export_commit(git: GitRepository, commit: str, folder: Path) -> None:
 
 
 def hash_commit(git: GitRepository, commit: str, changes: Sequence[Change]) -> str:
-    """Return the hash of a commit's files with changes to the workspace among them.
-
-    Raises:
-        ToolError: git is missing or failed.
-        OSError: the disk refuses.
-    """
+    """Return the hash of a commit's files with changes to the workspace among them."""
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         index = Path(scratch) / "index"
         modes = {path: mode for mode, _, path in _list_entries(git, commit, index)}
-        places = [Path(scratch) / str(number) for number in range(len(changes))]
-        for place, change in zip(places, changes, strict=True):
-            place.write_bytes(change.after)
-        names = "".join(f"{place}\n" for place in places).encode()
-        arguments = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-        blobs = git.run(*arguments, given=names).decode().split()
+        blobs = write_blobs(git.top, [change.after for change in changes], Path(scratch))
         entries = "".join(
             f"{modes.get(path, _PLAIN)} {blob}\t{path}\0"
             for change, blob in zip(changes, blobs, strict=True)
@@ -100,7 +86,7 @@ def _list_entries(
 
 
 def _read_blobs(git: GitRepository, hashes: Sequence[str]) -> Iterator[bytes]:
-    """Yield what blobs hold; the format is that of ``git cat-file --batch``."""
+    """Yield the contents of blobs, by ``git cat-file --batch``."""
     data = git.run("cat-file", "--batch", given="".join(f"{h}\n" for h in hashes).encode())
     at = 0
     for blob in hashes:

@@ -1,4 +1,4 @@
-"""Conflicts by rule and place: who wrote the other side of each, and what to do."""
+"""Merge two commits in memory, and explain each conflict by the rule that wrote the other side."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from portkit.verify.blame import Authors
 from portkit.workspace.finding import identify_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.engine.scan import Scan
-    from portkit.update.merge import Merge
     from portkit.update.repository import GitRepository
     from portkit.workspace.finding import Finding
+
 
 _RULE: Final = (
     "you changed what portkit writes here, and it now writes another text: take the port's side and"
@@ -45,13 +45,12 @@ _KEPT_OUT: Final = (
 
 
 class ConflictSite(Value, frozen=True):
-    """What a rule wrote, where there is a conflict.
+    """The text of a rule at a conflict.
 
     Attributes:
         id: the identity of the place, as reports have it: the code and eight digits.
         position: where upstream's file has it: ``path:line``.
         construct: the construct in words, and the item that holds it.
-        message: what the finding says.
     """
 
     id: str
@@ -61,7 +60,7 @@ class ConflictSite(Value, frozen=True):
 
 
 class ConflictSide(Value, frozen=True):
-    """What one side has where the sides differ.
+    """One side of a conflict.
 
     Attributes:
         line: the number of the first line in that side's file, or of what follows where the side
@@ -79,7 +78,6 @@ class Conflict(Value, frozen=True):
     Attributes:
         position: where the user's file has it, ``path:line``, or the path where it is a whole file.
         places: what rules wrote there; none where it is upstream's own.
-        advice: what happened, and what to do.
         sides: the user's and the port's; none where it is a whole file.
     """
 
@@ -90,7 +88,7 @@ class Conflict(Value, frozen=True):
 
 
 class _Hunk(Value, frozen=True):
-    """What is changed in a hunk, as numbers of lines, from 1.
+    """The changed lines of a hunk, numbered from 1.
 
     Attributes:
         our_line: the first that the user has changed, or that stands where some were taken away.
@@ -104,16 +102,7 @@ class _Hunk(Value, frozen=True):
 
 
 def explain_conflicts(git: GitRepository, merge: Merge, scan: Scan) -> tuple[Conflict, ...]:
-    """Return the conflicts of a merge of a pure port, sorted by path.
-
-    Args:
-        git: the repository.
-        merge: the merge; the pure port is its ``theirs``.
-        scan: the scan of the commit of upstream that it is the port of, kernels included.
-
-    Raises:
-        PortkitError: git failed.
-    """
+    """Return the conflicts of a merge of a generated port, sorted by path."""
     found = dict(identify_findings(scan.findings))
 
     def read(path: str) -> bytes:
@@ -157,7 +146,7 @@ def _explain_file(
 
 
 def _render_git_message(merge: Merge, path: str) -> str:
-    """Return what git says of a conflict that is not one of lines, in words of the user's."""
+    """Return git's message about a conflict that is not one of lines, in the user's words."""
     said = merge.said.get(path, "both sides changed it: bring both together, as in any merge")
     return said.replace(merge.ours, "your branch").replace(merge.theirs, "the port")
 
@@ -172,10 +161,7 @@ def _find_hunks(merged: bytes, merge: Merge, ours: bytes, theirs: bytes) -> Iter
 
     The markers bear the hashes of the two commits, which no line of a file does by chance.
     """
-    marks = {
-        f"{'<' * 7} {merge.ours}".encode(): "ours",
-        f"{'>' * 7} {merge.theirs}".encode(): "",
-    }
+    marks = {f"{'<' * 7} {merge.ours}".encode(): "ours", f"{'>' * 7} {merge.theirs}".encode(): ""}
     side = ""
     views: dict[str, list[bytes]] = {"ours": [], "base": [], "theirs": []}
     spans: list[dict[str, range]] = []
@@ -232,7 +218,6 @@ def _build_side(
 
 
 def _find_changed_lines(base: Sequence[bytes], side: Sequence[bytes]) -> list[int]:
-    """Return which lines of a side the base has not, from 0."""
     matcher = SequenceMatcher(None, base, side, autojunk=False)
     return [at for tag, _, _, c, d in matcher.get_opcodes() if tag != "equal" for at in range(c, d)]
 
@@ -254,3 +239,49 @@ def _number_lines(view: Sequence[bytes], data: bytes) -> list[int]:
     for at in range(len(view) - 1, -1, -1):
         numbers[at] = numbers[at] or numbers[at + 1]
     return numbers
+
+
+class Merge(Value, frozen=True):
+    """The result of a merge.
+
+    Attributes:
+        tree: the hash of the merged files; where there are conflicts, with their markers.
+        stages: of each path in conflict the blobs, by stage: 1 the base, 2 ours, 3 theirs.
+        said: what git says of each path in conflict.
+    """
+
+    ours: str
+    theirs: str
+    tree: str
+    stages: Mapping[str, Mapping[int, str]]
+    said: Mapping[str, str]
+
+
+def merge_commits(git: GitRepository, ours: str, theirs: str) -> Merge:
+    """Merge two commits."""
+    # The base is shown between the sides, so that each hunk tells what it was before.
+    arguments = ("merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
+    printed = git.run("-c", "merge.conflictStyle=diff3", *arguments, accept=(0, 1))
+    tree, *rest = printed.decode(errors="surrogateescape").split("\0")
+    end = rest.index("")
+    stages: dict[str, dict[int, str]] = {}
+    for entry in rest[:end]:
+        word, path = entry.split("\t", 1)
+        _, blob, stage = word.split()
+        stages.setdefault(path, {})[int(stage)] = blob
+    return Merge(ours, theirs, tree, stages, dict(_parse_messages(rest[end + 1 :])))
+
+
+def _parse_messages(fields: list[str]) -> Mapping[str, str]:
+    """Return the message about each conflicting path."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(fields) and fields[at].isdecimal():
+        count = int(fields[at])
+        paths = fields[at + 1 : at + 1 + count]
+        kind, sentence = fields[at + 1 + count : at + 3 + count]
+        if kind.startswith("CONFLICT"):
+            for path in paths:
+                found.setdefault(path, " ".join(sentence.split()))
+        at += 3 + count
+    return found

@@ -1,4 +1,4 @@
-"""What a port has written at places that are left out from now on, taken out of the tree again.
+"""Remove from a ported tree the changes of findings that are newly excluded.
 
 The port is made twice from upstream's commit, with the decisions before and with those after. What
 differs is what goes: where a file of the tree is what the port made of it, it becomes what the port
@@ -21,9 +21,8 @@ from portkit.errors import HistoryError
 from portkit.profiles.settings import NAME, parse_settings
 from portkit.syntax.source_file import SourceFile
 from portkit.transaction.change import Change
-from portkit.update.commit_files import export_commit
-from portkit.update.generated_port import PortRequest, list_user_files
-from portkit.update.preconditions import open_repository
+from portkit.update.generated_port import PortRequest, export_upstream
+from portkit.update.repository import open_repository
 from portkit.update.update import BRANCH, UpdateRequest, find_upstream_commit
 from portkit.workspace.git_runner import run_git
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from portkit.codebases.directory import Directory
     from portkit.engine.scan import Scan
-    from portkit.workspace.finding import Finding
 
 _WHOLE: Final = "the port has {} as a whole, which is for a person to remove"
 _EDITED: Final = "{} was changed by hand in the same lines"
@@ -41,38 +39,20 @@ _EDITED: Final = "{} was changed by hand in the same lines"
 def drop_sites(
     root: Path, before: bytes, after: bytes, *, profile: Directory | None, gating: str
 ) -> tuple[Change, ...]:
-    """Return the changes by which a ported tree becomes what the port is under other decisions.
-
-    Args:
-        root: the workspace root.
-        before: what ``portkit.toml`` held when the port was written.
-        after: what it holds from now on.
-        profile: the codebase's directory, where the user names one.
-        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says.
-
-    Raises:
-        HistoryError: the history does not tell what the port is of, or a file cannot be changed
-            without a person.
-        PortkitError: upstream's commit cannot be ported, or git failed.
-        OSError: the disk refuses.
-    """
+    """Return the changes that adapt a ported tree to other decisions."""
     ready = open_repository(root, BRANCH)
     upstream, recorded = find_upstream_commit(ready, UpdateRequest(gating=gating, profile=profile))
-    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
-        folder = Path(scratch) / "tree"
-        folder.mkdir()
-        export_commit(ready.git, upstream, folder)
-        tree = folder / ready.git.below
-        for path, data in list_user_files(ready.git, PortRequest(ready.head)):
-            (tree / path).parent.mkdir(parents=True, exist_ok=True)
-            (tree / path).write_bytes(data)
+    with export_upstream(ready.git, upstream, PortRequest(ready.head)) as tree:
         scans = [
             _scan_with_decisions(tree, toml, profile, gating, recorded) for toml in (before, after)
         ]
         # A file is written by the findings in it, or in what it is a copy of: a few of many.
-        told = [{(f.path, _list_decided(f)) for f in each.findings} for each in scans]
-        paths = {path for path, _ in told[0] ^ told[1]}
-        said = [_write_files(each, paths) for each in scans]
+        told = [
+            {(f.path, f.span, f.code, f.status, f.excluded, f.edits) for f in each.findings}
+            for each in scans
+        ]
+        paths = {path for path, *_ in told[0] ^ told[1]}
+        said = [_plan_files(each, paths) for each in scans]
         changed = [p for p in sorted({*said[0], *said[1]}) if said[0].get(p) != said[1].get(p)]
         found = []
         for path in changed:
@@ -82,7 +62,7 @@ def drop_sites(
             mine = (root / path).read_bytes() if (root / path).is_file() else None
             if old is None or new is None or mine is None:
                 raise HistoryError(_WHOLE.format(path))
-            merged = new if mine == old else _merge_file(Path(scratch), path, mine, old, new)
+            merged = new if mine == old else _merge_file(path, mine, old, new)
             if merged != mine:
                 found.append(Change(path, mine, merged))
     return tuple(found)
@@ -91,7 +71,6 @@ def drop_sites(
 def _scan_with_decisions(
     tree: Path, toml: bytes, profile: Directory | None, gating: str, recorded: str
 ) -> Scan:
-    """Return what is found in a tree under the decisions of a ``portkit.toml``."""
     (tree / NAME).write_bytes(toml)
     gating = gating or parse_settings(SourceFile(NAME, toml)).gating or recorded
     scan = scan_tree(tree, gating=gating, profile=profile)
@@ -100,30 +79,20 @@ def _scan_with_decisions(
     return scan
 
 
-def _write_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
-    """Return what a port writes for the findings in some files, by path."""
+def _plan_files(scan: Scan, paths: Collection[str]) -> Mapping[str, bytes]:
     findings = tuple(finding for finding in scan.findings if finding.path in paths)
     return {
         change.path: change.after for change in build_plan(replace(scan, findings=findings)).changes
     }
 
 
-def _list_decided(finding: Finding) -> tuple[object, ...]:
-    """Return what tells a place that is written from one that is left out."""
-    return finding.span, finding.code, finding.status, finding.excluded, finding.edits
-
-
-def _merge_file(scratch: Path, path: str, mine: bytes, old: bytes, new: bytes) -> bytes:
-    """Return a file with a difference merged into it (git-merge-file(1)).
-
-    Raises:
-        HistoryError: it is of lines that a person has changed.
-        ToolError: git is missing.
-    """
-    names = [str(scratch / name) for name in ("mine", "old", "new")]
-    for name, data in zip(names, (mine, old, new), strict=True):
-        Path(name).write_bytes(data)
-    done = run_git(scratch, "merge-file", "--stdout", *names)
+def _merge_file(path: str, mine: bytes, old: bytes, new: bytes) -> bytes:
+    """Return a file with a difference merged into it (git-merge-file(1))."""
+    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
+        names = [str(Path(scratch, name)) for name in ("mine", "old", "new")]
+        for name, data in zip(names, (mine, old, new), strict=True):
+            Path(name).write_bytes(data)
+        done = run_git(Path(scratch), "merge-file", "--stdout", *names)
     if done.returncode != 0:
         raise HistoryError(_EDITED.format(path))
     return done.stdout

@@ -1,4 +1,4 @@
-"""The pure port of a commit of upstream: made in a folder of its own, never in the user's tree."""
+"""Generate the port of a commit of upstream in a folder of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.codebases.registry import find_announced, find_shipped
-from portkit.engine.partial_manifests import check_manifests
-from portkit.engine.partial_ports import check_variants
+from portkit.engine.partial_ports import check_manifests, check_variants
 from portkit.engine.plan import build_plan
 from portkit.engine.session import check_portable, scan_tree
 from portkit.profiles.settings import NAME, parse_settings, read_settings
@@ -26,11 +25,10 @@ if TYPE_CHECKING:
 
 
 class GeneratedTree(Value, frozen=True):
-    """A pure port, not yet committed.
+    """A generated port, not yet committed.
 
     Attributes:
         upstream: the commit of upstream that it is the port of.
-        tree: the hash of its files.
         scan: the scan of upstream's commit, kernels included.
     """
 
@@ -40,20 +38,20 @@ class GeneratedTree(Value, frozen=True):
 
     @property
     def title(self) -> str:
-        """What is ported: a codebase and its version."""
+        """The name of the codebase and its version."""
         job = self.scan.job
         return f"{job.codebase.name} {job.workspace.version}".strip()
 
 
 class PortRequest(Value, frozen=True):
-    """What a pure port is made by.
+    """The inputs of a generated port.
 
     Attributes:
         said: the commit whose ``portkit.toml`` and profile count: the user's.
         since: the commit of upstream before, whose own count less than the user's.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says.
         recorded: the gating of the last pure port, where nobody says.
-        profile: the codebase's directory; by default as ``portkit.engine.session.scan_tree`` finds it.
+        profile: the codebase's directory; by default found by ``scan_tree``.
     """
 
     said: str
@@ -67,26 +65,8 @@ class PortRequest(Value, frozen=True):
 def generate_port(
     git: GitRepository, upstream: str, wanted: PortRequest
 ) -> Iterator[GeneratedTree]:
-    """Give the pure port of a commit of upstream; its scan can be used while the context lasts.
-
-    Args:
-        git: the repository.
-        upstream: the hash of the commit.
-        wanted: what it is made by.
-
-    Raises:
-        PortkitError: it cannot be ported, or git failed.
-        OSError: the disk refuses.
-    """
-    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
-        folder = Path(scratch) / "tree"
-        folder.mkdir()
-        export_commit(git, upstream, folder)
-        root = folder / git.below
-        for path, data in list_user_files(git, wanted):
-            place = root / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+    """Yield the generated port of a commit of upstream; its scan is valid in the context only."""
+    with export_upstream(git, upstream, wanted) as root:
         gating = wanted.gating or read_settings(root).gating or wanted.recorded
         scan = scan_tree(root, gating=gating, kernels=True, profile=wanted.profile)
         check_portable(scan)
@@ -96,10 +76,25 @@ def generate_port(
         yield GeneratedTree(upstream, hash_commit(git, upstream, changes), scan)
 
 
-def list_user_files(git: GitRepository, wanted: PortRequest) -> Iterator[tuple[str, bytes]]:
-    """Yield the files by which the user speaks to portkit: paths below the workspace, and bytes.
+@contextmanager
+def export_upstream(git: GitRepository, upstream: str, wanted: PortRequest) -> Iterator[Path]:
+    """Yield the workspace of a commit of upstream, with the user's decisions and profile."""
+    with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
+        folder = Path(scratch) / "tree"
+        folder.mkdir()
+        export_commit(git, upstream, folder)
+        root = folder / git.below
+        for path, data in _list_user_files(git, wanted):
+            place = root / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        yield root
 
-    What the user has as upstream had it before is upstream's to change.
+
+def _list_user_files(git: GitRepository, wanted: PortRequest) -> Iterator[tuple[str, bytes]]:
+    """Yield the path below the workspace and the content of the user's own files.
+
+    A file that the user has as upstream had it before is upstream's to change.
     """
     toml = git.blob(wanted.said, git.below + NAME)
     if toml is None:

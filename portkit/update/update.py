@@ -1,4 +1,4 @@
-"""The branch of pure ports, and its merge into the user's branch.
+"""The branch of generated ports, and its merge into the user's branch.
 
 Everything is made before anything is moved: commits and files that are not reachable are harmless,
 and git collects them. Then the branch of pure ports is moved, and the user's by a fast-forward,
@@ -17,10 +17,9 @@ from portkit.profiles import accepted_findings
 from portkit.profiles.settings import NAME, is_decision_change
 from portkit.profiles.tested_versions import warn_if_untested
 from portkit.syntax.value import Value
-from portkit.update.advance_refs import advance_branches
-from portkit.update.conflicts import explain_conflicts
+from portkit.update.conflicts import explain_conflicts, merge_commits
 from portkit.update.generated_port import PortRequest, generate_port
-from portkit.update.merge import merge_commits
+from portkit.update.repository import advance_branches
 from portkit.verify.baseline import find_default_revision
 from portkit.workspace.generated_ports import (
     GeneratedPort,
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
     from portkit.update.conflicts import Conflict
     from portkit.update.generated_port import GeneratedTree
-    from portkit.update.preconditions import MovableBranch
-    from portkit.update.repository import GitRepository
+    from portkit.update.repository import GitRepository, MovableBranch
 
 BRANCH: Final = f"portkit/{VENDOR}"
 """The branch of pure ports."""
@@ -44,14 +42,13 @@ _FETCHED: Final = b"\nauthor portkit <portkit@localhost> "
 
 
 class UpdateRequest(Value, frozen=True):
-    """What the user asks for.
+    """The options of an update.
 
     Attributes:
         to: the commit of upstream to follow to; empty to begin the branch alone.
         of: the commit of upstream that the port is of, where the history does not tell.
         pure: the commit whose files are the pure port, where it is not to be made again.
         unrelated: whether the new commit of upstream need not descend from the one before.
-        check: whether nothing is to be moved.
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, or the port before.
         profile: the codebase's directory, where it is named.
     """
@@ -66,16 +63,13 @@ class UpdateRequest(Value, frozen=True):
 
 
 class UpdateOutcome(Value, frozen=True):
-    """What was done, or with ``check`` would be.
+    """The result of an update; with ``check``, the result that it would have.
 
     Attributes:
         title: what is ported: a codebase and its version.
-        port: the hash of the pure port.
-        is_new: whether that was committed now.
         begun: whether the branch of pure ports was begun.
         edited: the files of the port that the user's branch has changed, where it was begun.
         merged: the hash that the user's branch has now; empty where it was not moved.
-        conflicts: what keeps it from being merged.
         unproven: where nobody has tried a port of the version, a sentence that says so.
         gating: what the pure port has without the feature, ``dummy`` or ``cfg``.
     """
@@ -95,7 +89,6 @@ class _Start(Value, frozen=True):
     """Where an update begins.
 
     Attributes:
-        port: the last pure port.
         current: the commit to merge into; the user's, or one that joins the pure port to it.
         edited: see ``Outcome``.
         begun: whether the pure port is new to the repository.
@@ -108,12 +101,7 @@ class _Start(Value, frozen=True):
 
 
 def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
-    """Begin the branch of pure ports, and join it to the user's branch.
-
-    Raises:
-        HistoryError: it stands already, or the history does not tell what the port is of.
-        PortkitError: upstream's commit cannot be ported, or git failed.
-    """
+    """Begin the branch of generated ports, and join it to the user's branch."""
     standing = _find_last_port(ready)
     if standing is not None:
         raise HistoryError(
@@ -129,12 +117,7 @@ def begin_branch(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
 
 
 def follow_upstream(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome:
-    """Commit the pure port of a newer commit of upstream, and merge it into the user's branch.
-
-    Raises:
-        HistoryError: the history does not tell what the port is of, or upstream was rewritten.
-        PortkitError: upstream's commit cannot be ported, or git failed.
-    """
+    """Commit the port of a newer commit of upstream, and merge it into the user's branch."""
     git = ready.git
     new = git.named(asked.to, "--to")
     standing = _find_last_port(ready)
@@ -154,12 +137,7 @@ def follow_upstream(ready: MovableBranch, asked: UpdateRequest) -> UpdateOutcome
 
 
 def find_upstream_commit(ready: MovableBranch, asked: UpdateRequest) -> tuple[str, str]:
-    """Return the commit of upstream that the user's port is of, and the gating, where it is known.
-
-    Raises:
-        HistoryError: the history does not tell.
-        PortkitError: the tree cannot be scanned, or git failed.
-    """
+    """Return upstream's commit that the user's port was made from, and its gating if known."""
     standing = find_last_generated_port(ready.git.top, ready.head)
     return (
         (standing.upstream, standing.gating)
@@ -171,7 +149,6 @@ def find_upstream_commit(ready: MovableBranch, asked: UpdateRequest) -> tuple[st
 def _build_request(
     ready: MovableBranch, asked: UpdateRequest, last: GeneratedPort | None = None
 ) -> PortRequest:
-    """Return what a pure port is made by, after another or as the first."""
     since, gating = (last.upstream, last.gating) if last is not None else ("", "")
     return PortRequest(ready.head, since, asked.gating, gating, asked.profile)
 
@@ -179,7 +156,6 @@ def _build_request(
 def _finish_update(
     ready: MovableBranch, asked: UpdateRequest, start: _Start, theirs: str, port: GeneratedTree
 ) -> UpdateOutcome:
-    """Merge a pure port in memory, and move the branches."""
     git = ready.git
     into = start.current
     found: tuple[Conflict, ...] = ()
@@ -208,11 +184,7 @@ def _finish_update(
 
 
 def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
-    """Return the last pure port, by its branch, else by the user's history.
-
-    Raises:
-        HistoryError: there is a branch of that name with something else on it.
-    """
+    """Return the last generated port, by its branch, or else by the user's history."""
     if not ready.tip:
         return find_last_generated_port(ready.git.top, ready.head)
     port = read_generated_port(ready.git.top, ready.tip)
@@ -226,11 +198,6 @@ def _find_last_port(ready: MovableBranch) -> GeneratedPort | None:
 
 
 def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: GeneratedPort) -> _Start:
-    """Return where an update begins that has a branch of pure ports.
-
-    Raises:
-        HistoryError: the user's branch has none of its commits.
-    """
     git = ready.git
     if asked.of:
         raise HistoryError(
@@ -255,11 +222,6 @@ def _resume_branch(ready: MovableBranch, asked: UpdateRequest, standing: Generat
 
 
 def _find_first_upstream(ready: MovableBranch, asked: UpdateRequest, new: str = "") -> str:
-    """Return the commit of upstream that a port without a branch of pure ports is of.
-
-    Raises:
-        PortkitError: the history does not tell, or the tree cannot be scanned.
-    """
     git = ready.git
     if asked.of:
         named = git.named(asked.of, "--of")
@@ -310,13 +272,10 @@ def _find_upstream_below(ready: MovableBranch, commit: str) -> str:
 
 
 def _check_descent(ready: MovableBranch, asked: UpdateRequest, old: str, new: str) -> None:
-    """Refuse a new commit of upstream that would take away what the old one has.
+    """Refuse a commit of upstream that would drop changes of the old one.
 
     Versions that ``portkit fetch`` has made have no common history, and hold no more than
     upstream's files.
-
-    Raises:
-        HistoryError: it does not descend from the old one.
     """
     git = ready.git
     if asked.unrelated or git.is_ancestor(old, new) or all(_is_fetched(git, c) for c in (old, new)):
@@ -335,11 +294,7 @@ def _is_fetched(git: GitRepository, commit: str) -> bool:
 
 
 def _begin_port(ready: MovableBranch, asked: UpdateRequest, port: GeneratedTree) -> _Start:
-    """Commit the first pure port, and join it to the user's branch where that is ported already.
-
-    Raises:
-        PortkitError: git failed.
-    """
+    """Commit the first generated port, and join it to the user's branch if that is ported."""
     git = ready.git
     tree = git.tree_of(git.named(asked.pure, "--pure")) if asked.pure else port.tree
     commit = _commit_port(ready, port, tree, [port.upstream])
@@ -354,7 +309,7 @@ def _begin_port(ready: MovableBranch, asked: UpdateRequest, port: GeneratedTree)
 
 
 def _join_histories(ready: MovableBranch, port: GeneratedPort) -> tuple[str, tuple[str, ...]]:
-    """Return a commit of the user's files that has a pure port in its history, and what differs."""
+    """Return a commit of the user's files that descends from a port, and the differing paths."""
     git = ready.git
     message = (
         f"Join {ready.vendor} to {ready.branch}\n\nThe files are those of {ready.branch}. What"
@@ -369,7 +324,6 @@ def _join_histories(ready: MovableBranch, port: GeneratedPort) -> tuple[str, tup
 
 
 def _commit_port(ready: MovableBranch, port: GeneratedTree, tree: str, parents: list[str]) -> str:
-    """Commit a pure port, whose files may be those of a commit that the user has named."""
     said = ready.git.line("log", "--max-count=1", "--format=%s", port.upstream)
     message = (
         f"{port.title} for {VENDOR}, as portkit writes it\n\nUpstream: {port.upstream[:12]} {said}"

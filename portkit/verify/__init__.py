@@ -1,4 +1,4 @@
-"""The ladder of ``portkit verify``: ordered steps, each of which proves something about a port."""
+"""The checks of ``portkit verify``: ordered steps, each of which proves one property of a port."""
 
 from __future__ import annotations
 

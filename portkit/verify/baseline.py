@@ -12,7 +12,7 @@ from portkit.cache import cache_folder, cached_folder
 from portkit.errors import DiskError, ToolError, VerificationError
 from portkit.verify.digests import LOCK, digest_texts
 from portkit.workspace.generated_ports import find_last_generated_port
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_output import find_commit, read_git_line
 
 if TYPE_CHECKING:
     from portkit.port.new_files import PortMark
@@ -29,14 +29,6 @@ def find_default_revision(root: Path, mark: PortMark) -> str:
     the last pure port in the history is of (``portkit.workspace.generated_ports``), else the
     parent of the commit that brought the port in: the last on the way to ``HEAD`` that added what
     every port has and no tree before one.
-
-    Args:
-        root: the workspace root, in a git work tree.
-        mark: what that is.
-
-    Raises:
-        VerificationError: there is no such commit.
-        ToolError: git is missing.
     """
     head = resolve_revision(root, "HEAD")
     if not _has_commit(root, head, mark):
@@ -46,9 +38,9 @@ def find_default_revision(root: Path, mark: PortMark) -> str:
     # A line counts where its number changes, not where it does (git-log(1), -S).
     adds = ("--pickaxe-regex", f"-S{mark.line}") if mark.line else ("--diff-filter=A",)
     history = ("log", "--first-parent", "--format=%H", "--max-count=1", *adds)
-    bringer = _run_git(root, *history, head, "--", mark.path)
-    parent = _commit(root, f"{bringer}^")
-    if parent is None:
+    bringer = read_git_line(root, *history, head, "--", mark.path)
+    parent = find_commit(root, f"{bringer}^")
+    if not parent:
         raise VerificationError(
             f"there is no baseline to compare with, since the first commit of {root} holds the port"
             " already: name a commit of a tree before it with --baseline"
@@ -57,21 +49,16 @@ def find_default_revision(root: Path, mark: PortMark) -> str:
 
 
 def _has_commit(root: Path, commit: str, mark: PortMark) -> bool:
-    if not _run_git(root, "ls-tree", commit, "--", mark.path):
+    if not read_git_line(root, "ls-tree", commit, "--", mark.path):
         return False
-    text = _run_git(root, "show", f"{commit}:./{mark.path}") if mark.line else ""
+    text = read_git_line(root, "show", f"{commit}:./{mark.path}") if mark.line else ""
     return re.search(mark.line, text, re.MULTILINE) is not None
 
 
 def resolve_revision(root: Path, revision: str) -> str:
-    """Return the hash of the commit that a revision names.
-
-    Raises:
-        VerificationError: it names none, or the root is in no git work tree.
-        ToolError: git is missing.
-    """
-    commit = _commit(root, revision)
-    if commit is None:
+    """Return the hash of the commit that a revision names."""
+    commit = find_commit(root, revision)
+    if not commit:
         raise VerificationError(
             f"there is no baseline to compare with, since git knows no commit {revision} in {root}:"
             " name the commit before the port with --baseline"
@@ -81,7 +68,7 @@ def resolve_revision(root: Path, revision: str) -> str:
 
 def find_tree_hash(root: Path, commit: str) -> str:
     """Return the hash of the files that a commit has under the workspace root."""
-    return _run_git(root, "rev-parse", "--verify", f"{commit}:./")
+    return read_git_line(root, "rev-parse", "--verify", f"{commit}:./")
 
 
 def check_out_tree(
@@ -90,16 +77,6 @@ def check_out_tree(
     """Return a folder in the user's cache with the files of a tree, as git would check them out.
 
     The user's work tree and index are not touched. Submodules are left out.
-
-    Args:
-        root: the workspace root, in a git work tree.
-        tree: the hash of the files.
-        lock: the content of ``Cargo.lock``, in place of the tree's own; a folder of its own then.
-        beside: what the workspace depends on beside it, which lies beside the folder too.
-
-    Raises:
-        ToolError: git is missing or failed.
-        DiskError: the cache cannot be written.
     """
 
     def fill(home: Path) -> None:
@@ -107,10 +84,10 @@ def check_out_tree(
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
             index = Path(scratch) / "index"
-            top = Path(_run_git(root, "rev-parse", "--show-toplevel"))
-            _run_git(top, "read-tree", tree, index=index)
+            top = Path(read_git_line(root, "rev-parse", "--show-toplevel"))
+            read_git_line(top, "read-tree", tree, index=index)
             try:
-                _run_git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+                read_git_line(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
             except ToolError:
                 if shutil.disk_usage(folder).free >= _LITTLE:
                     raise
@@ -127,19 +104,3 @@ def check_out_tree(
         return cached_folder("baseline", key, fill)
     key += f"-{digest_texts([str(beside.root), *map('/'.join, beside.ways)])[:12]}"
     return beside.within(cached_folder("baseline", key, fill))
-
-
-def _commit(root: Path, revision: str) -> str | None:
-    done = run_git(
-        root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
-    )
-    return done.stdout.decode().strip() if done.returncode == 0 else None
-
-
-def _run_git(folder: Path, *arguments: str, index: Path | None = None) -> str:
-    """Run git and return what it prints."""
-    done = run_git(folder, *arguments, index=index)
-    if done.returncode != 0:
-        said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
-        raise ToolError(f"`git {arguments[0]}` failed in {folder} ({said}): mend the repository")
-    return done.stdout.decode(errors="surrogateescape").strip()

@@ -39,8 +39,6 @@ class Author:
     """The finding that a line came from.
 
     Attributes:
-        rule: its code.
-        site: its identity, as reports have it.
         origin: its place in the tree before the port: ``path:line symbol``.
     """
 
@@ -71,7 +69,7 @@ def _attribute_diagnostic(authors: Authors, diagnostic: Diagnostic) -> Diagnosti
 
 
 def find_authors(tree: PortedTree) -> Authors:
-    """Return the authors of the lines of a tree that is looked at."""
+    """Return the authors of a ported tree's lines."""
 
     def read(path: str) -> bytes:
         try:
@@ -89,12 +87,7 @@ def find_authors(tree: PortedTree) -> Authors:
 
 
 class Authors:
-    """The authors of a tree's lines.
-
-    Args:
-        read: gives what a file of the ported tree holds, by its path; empty where there is none.
-        before: gives the scan of the tree before the port, kernels included.
-    """
+    """The authors of a tree's lines."""
 
     def __init__(self, read: Callable[[str], bytes], before: Callable[[], Scan]) -> None:
         self._content = read
@@ -102,15 +95,7 @@ class Authors:
         self._known: dict[str, list[Author | None]] = {}
 
     def of(self, path: str, line: int) -> Author | None:
-        """Return who wrote a line; None for the tree's own and for a person's.
-
-        Args:
-            path: relative to the root, with ``/``.
-            line: from 1.
-
-        Raises:
-            PortkitError: there is no tree before the port.
-        """
+        """Return who wrote a line; None for the tree's own and for a person's."""
         if path not in self._known:
             self._known[path] = self._read(path)
         authors = self._known[path]
@@ -157,12 +142,7 @@ class Authors:
         return authors
 
     def _read_kernel_authors(self, data: bytes, path: str) -> list[Author | None]:
-        """Return the authors of a translation: lines stand for those of the CUDA source.
-
-        Args:
-            data: the HIP source.
-            path: the CUDA source.
-        """
+        """Return the authors of a translated kernel by aligning it with its CUDA source."""
         source = self._before.job.workspace.sources[path]
         count = len(source.line_starts)
         authors = [Author("", "", f"{path}:{line}") for line in range(1, count + 1)]
@@ -257,12 +237,7 @@ def attribute_edited_lines(before: bytes, edits: Sequence[tuple[Edit, T]]) -> li
 
 
 def align_authors(lines: Sequence[Line[T]], now: bytes) -> list[T | None]:
-    """Return the authors of the lines of a file as it stands.
-
-    Args:
-        lines: what was written.
-        now: what stands, which a formatter or a person may have changed since.
-    """
+    """Return the authors of a file's current lines."""
     standing = [line.strip() for line in now.decode(errors="replace").split("\n")]
     written = ["".join(text.split()) for text, _ in lines]
     squeezed = ["".join(text.split()) for text in standing]

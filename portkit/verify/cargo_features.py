@@ -1,4 +1,4 @@
-"""Which features cargo is asked for: those of a step, and never the source's by default."""
+"""Choose cargo's features for a step, without CUDA unless the step needs it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ def select_features(tree: PortedTree, *features: str, among: Sequence[str] = ())
     Where the default of a crate turns CUDA on, each build would need its toolkit: then defaults are
     off, and what else is among them is named, by its crate (The Cargo Book, "Features", section
     "Command line feature options").
-
-    Args:
-        tree: the tree.
-        features: the features, by name.
-        among: the crates that cargo looks at; by default those that the user names, else all.
     """
     source, listed = tree.source_feature, list(features)
     crates = {

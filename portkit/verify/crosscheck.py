@@ -50,11 +50,7 @@ class CrosscheckRun:
     """The cross-check, once through.
 
     Attributes:
-        run: what it ran on.
-        comparison: what it said.
-        table: what is understood.
         judged: what of that explains what it said.
-        seen: what the CPU device has seen.
     """
 
     run: DeviceRun
@@ -71,13 +67,7 @@ class CrosscheckRun:
 
 
 def run_crosscheck(tree: PortedTree, cases: int = CASES, only: str = "") -> Outcome:
-    """Build the cross-check for a device, and run it there.
-
-    Args:
-        tree: the ported tree.
-        cases: how many of each operation and type.
-        only: a part of the names of operations and types that are wanted; all by default.
-    """
+    """Build the cross-check for a device, and run it there."""
     own = find_operations_directory(tree)
     if own is None:
         return mark_inapplicable("the cross-check does not know the operations of this codebase")
@@ -106,22 +96,7 @@ def compare_on_device(
     only: str = "",
     features: Sequence[str] = (),
 ) -> tuple[CrosscheckRun, ...]:
-    """Return what the cross-check finds on a device.
-
-    Args:
-        tree: the ported tree; it is not written to.
-        device: what it runs on.
-        table: what is understood.
-        seed: of everything random.
-        cases: how many of each operation and type.
-        only: a part of the names of operations and types that are wanted; all by default.
-        features: what is turned on beside the port's, such as ``miopen``.
-
-    Raises:
-        VerificationError: it cannot be built, or does not end.
-        ToolError: cargo is missing.
-        DiskError: the cache cannot be written.
-    """
+    """Run the cross-check on a device and return its differences."""
     arguments = ("--seed", str(seed), "--cases", str(cases), "--only", only)
     with _keep_program(build_program(tree, device, features=features)) as program:
         return tuple(_run_once(tree, program, arguments, run, table) for run in device.runs)
@@ -130,19 +105,7 @@ def compare_on_device(
 def build_program(
     tree: PortedTree, device: ChosenDevice, *, release: bool = False, features: Sequence[str] = ()
 ) -> Path:
-    """Return the program, built against a tree.
-
-    Args:
-        tree: the ported tree; it is not written to.
-        device: what it is built for.
-        release: whether it is built as users build, for who measures.
-        features: what is turned on beside the port's.
-
-    Raises:
-        VerificationError: it cannot be built.
-        ToolError: cargo is missing.
-        DiskError: the cache cannot be written.
-    """
+    """Return the program, built against a tree."""
     codebase = tree.scan.job.codebase
     program = _find_program_sources(codebase.directory) if codebase.directory else None
     crate = place_program(tree.root, codebase.name, crate=program)
@@ -211,13 +174,7 @@ def _run_once(
 def judge_comparisons(
     device: ChosenDevice, runs: Sequence[CrosscheckRun], *, whole: bool = True
 ) -> Outcome:
-    """Return what the comparisons show.
-
-    Args:
-        device: what they ran on.
-        runs: what they found.
-        whole: whether they took every operation, so that each kernel must have been launched.
-    """
+    """Return the outcome of the comparisons."""
     lost = [
         line for each in runs for line in _describe_losses(each, whole=whole and device.simulated)
     ]

@@ -38,14 +38,7 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True)
 class TestRun:
-    """The tests, once through.
-
-    Attributes:
-        run: what they ran on.
-        results: how each went.
-        seen: what the CPU device has seen.
-        seconds: how long it took.
-    """
+    """The tests, once through."""
 
     run: DeviceRun
     results: Results
@@ -62,12 +55,7 @@ def run_device_tests(tree: PortedTree) -> Outcome:
 
 
 def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...]:
-    """Return how the tests went on a device.
-
-    Raises:
-        VerificationError: they cannot be built, or there are none.
-        ToolError: cargo is missing.
-    """
+    """Return how the tests went on a device."""
     tree.say(f"the tests run on {device.title}")
     files = tree.memory.files()
     arguments = ("--tests", *select_features(tree, tree.feature, among=tree.tested), *tree.packages)
@@ -81,13 +69,7 @@ def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...
 
 
 def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun]) -> Outcome:
-    """Return what the results say.
-
-    Args:
-        tree: the tree.
-        device: what the tests ran on.
-        runs: how they went.
-    """
+    """Return the outcome of the tests."""
     results: Results = sum((each.results for each in runs), Counter())
     seen = sum((each.seen for each in runs), DeviceLog())
     lost = [f"{each.run.on}: {line}" for each in runs for line in _list_failures(each)]
@@ -113,13 +95,14 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
             first.append(
                 f"they launch {counts['kernels launched']} of {len(seen.launches)} kernels"
             )
+    ignored = sorted({name for name, result in results if result == "ignored"})
     return Outcome(
         Verdict.FAILED if lost else Verdict.PASSED,
         (
             "; ".join(first),
             *lost,
             *_describe_evidence(device, runs, seen, dead),
-            *_list_ignored_tests(results),
+            *(f"ignored, as its source says: {name}" for name in ignored),
         ),
         figures=counts,
         tests=tuple(
@@ -130,14 +113,8 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
     )
 
 
-def _list_ignored_tests(results: Results) -> Iterator[str]:
-    """Yield the tests that the sources have ignored."""
-    for name in sorted({name for name, result in results if result == "ignored"}):
-        yield f"ignored, as its source says: {name}"
-
-
 def find_unreachable_kernels(tree: PortedTree) -> frozenset[str]:
-    """Return the kernels that no Rust code asks for; none where that cannot be told."""
+    """Return the kernels that no Rust code requests, or none if that is unknown."""
     try:
         return find_unrequested_kernels(tree)
     except ToolError:
@@ -174,11 +151,7 @@ def _test_binary(
             FOLDER: folder,
         }
         found = test_binary(
-            tree,
-            binary,
-            environment=environment,
-            reserved=device.reserved,
-            command=run.command,
+            tree, binary, environment=environment, reserved=device.reserved, command=run.command
         )
         seen = read_logs(Path(folder))
     if known and not select_bad(found) and not seen.defects:
@@ -187,7 +160,6 @@ def _test_binary(
 
 
 def _list_failures(done: TestRun) -> Iterator[str]:
-    """Yield what went wrong, each test and each defect."""
     for name, result in sorted(select_bad(done.results).elements()):
         yield f"{name} {result}"
     for defect, times in sorted(done.seen.defects.items()):
@@ -216,17 +188,12 @@ def _describe_evidence(
         yield f"{unused} more cannot be, since no Rust code asks for them"
 
 
-def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides the outcome; it raises what ``device_choice.inputs`` raises."""
-    return (*tree.tested, str(tree.options.test_seconds), *list_device_inputs(tree))
-
-
 DEVICE: Final = Step(
     "device",
     "the ported tests pass on an AMD GPU, or on a HIP device that runs on the CPU",
     48,
     run_device_tests,
     divisible=True,
-    inputs=_list_inputs,
+    inputs=lambda tree: (*tree.tested, str(tree.options.test_seconds), *list_device_inputs(tree)),
 )
 """Runs on what ``Options.device`` names."""

@@ -82,7 +82,6 @@ class DeviceRun:
 
     Attributes:
         on: what they run on, such as ``gfx1100, wave 32``.
-        environment: what the test processes are given.
         command: what starts a program on an emulated GPU, before its path; none for another device.
     """
 
@@ -96,8 +95,6 @@ class ChosenDevice:
     """The device.
 
     Attributes:
-        title: what it is.
-        simulated: whether it is the CPU device.
         environment: what cargo is given to build for it.
         runs: the tests, once for each way in which the device can be tried.
         reserved: bytes of address space that a process on it takes without using them.
@@ -140,16 +137,13 @@ def find_gpu_architectures(tree: PortedTree) -> tuple[str, str]:
     if tree.options.device == "cpu" or tree.options.checked or tree.options.chaos:
         return "", ""
     reason = explain_missing_gpu(tree)
-    return ("", reason) if reason else (_list_driver_architectures() or "unknown", "")
+    if reason:
+        return "", reason
+    return _list_driver_architectures() or "unknown", ""
 
 
 def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
-    """Return why no AMD GPU can be used; empty if one can.
-
-    Args:
-        tree: the tree, whose environment says where ROCm is.
-        driver: the device file of the kernel's driver (ROCm's documentation, "Access control").
-    """
+    """Return why no AMD GPU can be used; empty if one can."""
     if not driver.exists():
         return f"there is no AMD GPU: {driver} is not there"
     status = tree.asked(sys.executable, "-c", _FIND_GPU).status
@@ -165,12 +159,7 @@ def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
 
 
 def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
-    """Return the GPU that AMD's emulator stands for, after HIP ran a kernel on it.
-
-    Raises:
-        ToolError: the emulator or a ROCm for it is missing, or HIP runs nothing on it.
-        HipToolError: hipcc is missing.
-    """
+    """Run a kernel on the emulated GPU, and return that GPU."""
     options = tree.options
     emulator = find_emulator(options.gpu, options.emulator, options.rocm)
     variables = emulator.userspace.environment
@@ -199,21 +188,13 @@ def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
             f"HIP finds no GPU on the emulator ({said}{unknown}): run a HIP program with `{again}`"
             " first"
         )
-    building = {**set_build_environment(tree.settings, [emulator.gpu]), **variables}
+    building = {**list_build_variables(tree.settings, [emulator.gpu]), **variables}
     run = DeviceRun(emulator.gpu, variables, emulator.command)
     return ChosenDevice("AMD's emulator", False, building, (run,), notes=emulator.notes)
 
 
 def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
-    """Return the CPU device, built if need be.
-
-    Args:
-        tree: the tree, whose options have the wavefronts and the checker.
-        reason: why it is no GPU.
-
-    Raises:
-        ToolError: it cannot be built.
-    """
+    """Return the CPU device, built if need be."""
     tree.say("building the CPU device, unless it is there")
     toolkit = build_toolkit()
     options = tree.options
@@ -231,7 +212,7 @@ def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
         }
 
     seed = f", seed {options.chaos}" if options.chaos else ""
-    building = {**environment(""), **set_build_environment(tree.settings, archs.values())}
+    building = {**environment(""), **list_build_variables(tree.settings, archs.values())}
     runs = tuple(
         DeviceRun(f"{arch}, wave {wave}{seed}", environment(arch, STREAMS_OF_WAVE[wave]))
         for wave, arch in archs.items()
@@ -241,25 +222,15 @@ def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
     return ChosenDevice("the CPU device", True, building, runs, reserved, reason)
 
 
-def set_build_environment(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
-    """Return what the build scripts of a codebase are told where they build for no GPU of here.
-
-    Args:
-        settings: of the codebase.
-        archs: the architectures that the CPU device answers as, or that are emulated.
-    """
+def list_build_variables(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
+    """Return the variables of build scripts that build for a CPU device or an emulated GPU."""
     values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
     own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}
     return {**settings.device, **own}
 
 
 def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides the outcome of a step; on a GPU there is more to it than can be known.
-
-    Raises:
-        VerificationError: it runs on a GPU or an emulated one.
-        ToolError: the CPU device cannot be built.
-    """
+    """Return everything that decides the outcome of a step; a GPU has inputs that are unknown."""
     if tree.options.device == EMULATOR:
         raise VerificationError("what AMD's emulator gives is not remembered")
     gpus, reason = find_gpu_architectures(tree)
@@ -269,11 +240,7 @@ def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
 
 
 def list_cpu_device_inputs(tree: PortedTree) -> tuple[str, ...]:
-    """Return what decides what tests give on the CPU device, without building it.
-
-    Raises:
-        ToolError: it cannot be built.
-    """
+    """Return everything that decides a test's result on the CPU device, without building it."""
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options
     runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)

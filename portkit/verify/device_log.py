@@ -1,4 +1,4 @@
-"""What the CPU device has seen while programs ran on it: launches of kernels, and defects.
+"""Read the CPU device's log: launches of kernels, and defects.
 
 Each process writes ``PID.json`` as it ends (``src/runtime/report.cpp`` of the device); one that is
 ended from outside leaves none.
@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
 class DeviceLog:
-    """What the device has seen.
+    """Launches and defects that the CPU device has seen.
 
     Attributes:
         launches: of each kernel of the modules that were loaded, also of those never launched.
@@ -52,16 +50,12 @@ class DeviceLog:
 
 
 def unpack_log(kept: Mapping[str, Any]) -> DeviceLog:
-    """Return what ``Seen.packed`` made into something else."""
+    """Return the log that ``DeviceLog.packed`` packed."""
     return DeviceLog(Counter(kept["launches"]), kept["threads"], Counter(kept["defects"]))
 
 
 def read_logs(folder: Path) -> DeviceLog:
-    """Return what the processes have seen that wrote into a folder.
-
-    Args:
-        folder: what ``PORTKIT_DEVICE_REPORT`` named; it may be missing.
-    """
+    """Return the sum of the logs that processes wrote into a folder."""
     seen = DeviceLog()
     for place in sorted(folder.glob("*.json")):
         try:
@@ -76,7 +70,7 @@ def read_logs(folder: Path) -> DeviceLog:
 
 
 def _add_counters(one: Counter[str], other: Counter[str]) -> Counter[str]:
-    """Return the sum; ``Counter``'s own leaves out what is 0."""
+    """Return the sum of two counters, entries of 0 included."""
     total = one.copy()
     total.update(other)
     return total

@@ -1,16 +1,14 @@
-"""What compilers say about a tree, and which rule wrote the line that they say it about."""
+"""Parse the diagnostics of compilers, each with the rule that wrote its line."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 # "affine.hip:12:5: error: use of undeclared identifier 'x'", as clang and gcc write it
 # (Clang User's Manual, "Formatting of Diagnostics").
@@ -27,8 +25,6 @@ class LineRange(NamedTuple):
 
     Attributes:
         path: the file, relative to the root, with ``/``.
-        first: the first of them.
-        last: the last of them.
         primary: whether the complaint is about them, rather than says more by them.
     """
 
@@ -45,10 +41,7 @@ class Diagnostic:
     Attributes:
         level: ``error`` or ``warning``.
         code: the compiler's, such as ``E0004`` or ``clippy::needless_return``; may be empty.
-        message: in one line.
         path: the file, relative to the root, with ``/``; empty for none of the tree's.
-        line: from 1; 0 for none.
-        column: from 1; 0 for none.
         rule: the code of the rule that wrote the line; empty where no rule did.
         site: the identity of the finding, as reports of ``scan`` have it.
         origin: the place in the tree before the port that the line was written for.
@@ -66,7 +59,7 @@ class Diagnostic:
 
     @property
     def kind(self) -> str:
-        """What is wrong, wherever it stands: two trees are compared by it."""
+        """The diagnostic without its position, by which two trees are compared."""
         return f"{self.level}[{self.code}]: {self.message}" if self.code else self.message
 
     def __str__(self) -> str:
@@ -82,17 +75,13 @@ class Diagnostic:
 
 
 def parse_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[LineRange, ...]]:
-    """Return what rustc and clippy said in the output of ``cargo --message-format=json``.
+    """Return the diagnostics of rustc and clippy in ``cargo --message-format=json``.
 
     Each complaint comes with all the lines of the tree that it names.
 
     A library is compiled once for itself and once for its tests, and would complain twice: each
     complaint comes once. Format: The Cargo Book, "External tools", and the rustc book, "JSON
     Output".
-
-    Args:
-        output: the lines of cargo's standard output.
-        root: the folder that cargo ran in.
     """
     found: dict[Diagnostic, tuple[LineRange, ...]] = {}
     for message in parse_messages(output):
@@ -119,7 +108,7 @@ def parse_messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def render_cargo_line(line: str) -> str:
-    """Return what a person wants to see of a line of cargo's; nothing of most JSON messages."""
+    """Return the part of a line of cargo's that a person needs; most JSON messages have none."""
     for message in parse_messages([line]):
         if message["reason"] != "compiler-message":
             return ""
@@ -128,7 +117,7 @@ def render_cargo_line(line: str) -> str:
 
 
 def parse_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
-    """Return what clang, hipcc or gcc said.
+    """Return the diagnostics of clang, hipcc or gcc.
 
     Args:
         text: what they wrote.
@@ -159,7 +148,7 @@ def _parse_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
 
 
 def _locate_span(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
-    """Return where a span stands in the tree; of a macro's inside, the call counts."""
+    """Return the position of a span in the tree; for a span inside a macro, that of its call."""
     for each in _expand_span(span):
         if path := _find_relative_path(each, root):
             return path, each["line_start"], each["column_start"]
@@ -167,7 +156,6 @@ def _locate_span(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
 
 
 def _list_named_lines(said: Mapping[str, Any], root: Path) -> Iterator[LineRange]:
-    """Yield the lines of the tree that a message and its notes name, with the calls of macros."""
     notes = (span for note in said.get("children", ()) for span in note.get("spans", ()))
     for number, span in enumerate((*said.get("spans", ()), *notes)):
         about = number < len(said.get("spans", ())) and bool(span.get("is_primary"))

@@ -1,33 +1,26 @@
-"""What a tree holds, as one digest: two trees with the same digest give the same results."""
+"""Digest the inputs of a step: trees with the same digest give the same results."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.errors import ToolError
 from portkit.workspace.cargo_workspace import SKIPPED_DIRECTORIES
 from portkit.workspace.git_runner import run_git
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 LOCK: Final = "Cargo.lock"
 
 # Where cargo and rustup look for settings, from the working directory upwards
 # (The Cargo Book, "Hierarchical structure"; the rustup book, "The toolchain file").
-_SETTINGS: Final = (
-    ".cargo/config.toml",
-    ".cargo/config",
-    "rust-toolchain.toml",
-    "rust-toolchain",
-)
+_SETTINGS: Final = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 
 
 def digest_texts(parts: Iterable[str | bytes]) -> str:
-    """Return 32 hexadecimal digits that stand for a sequence of texts."""
+    """Return 32 hexadecimal digits that identify a sequence of texts."""
     found = hashlib.sha256()
     for part in parts:
         data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
@@ -42,10 +35,6 @@ def digest_files(root: Path, without: Path | None = None) -> str:
     In a git work tree these are the files that git tracks or would add; what is ignored, such as
     build products, has no part in it, and ``Cargo.lock`` has none either (``digest_lock``): cargo
     writes it. Symbolic links count by what they say.
-
-    Args:
-        root: the workspace root, absolute.
-        without: a file that has no part in it either, wherever it is.
     """
     other = without and without.resolve()
     paths = (path for path in _list_files(root) if root / path != other)
@@ -82,7 +71,6 @@ def _list_files(root: Path) -> list[str]:
 
 
 def _list_git_files(root: Path) -> set[str] | None:
-    """Return the files that git tracks or would add; None where there is no git."""
     try:
         done = run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     except ToolError:
@@ -100,7 +88,7 @@ def _walk_files(root: Path) -> Iterator[str]:
 
 
 def _digest_entry(path: Path) -> bytes:
-    """Return a file's digest or a link's target; nothing for what is no file."""
+    """Return a file's digest or a link's target, and nothing for anything else."""
     try:
         if path.is_symlink():
             return os.fsencode(path.readlink())

@@ -13,9 +13,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from portkit.doctor import rocm_components
 from portkit.doctor.gpus import parse_arch
@@ -24,9 +25,6 @@ from portkit.errors import ToolError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 from portkit.workspace.programs import find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM: Final = "rocjitsu"
 VARIABLE: Final = "PORTKIT_EMULATOR"
@@ -47,7 +45,6 @@ class Userspace:
     """A ROCm that programs run with.
 
     Attributes:
-        machine: where its files are read.
         enter: the program that runs another one in its root file system; none for this system's.
         installation: the folder that the user names; empty for what the system finds by itself.
     """
@@ -86,9 +83,6 @@ class Emulator:
 
     Attributes:
         gpu: such as ``gfx1100``.
-        program: the emulator.
-        config: what describes the GPU to it.
-        userspace: what programs run with.
         notes: what was found, and what a port would miss, a sentence each.
     """
 
@@ -100,7 +94,7 @@ class Emulator:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What runs a program on it; that and its arguments follow."""
+        """The command that runs a program on the GPU; the program and its arguments follow."""
         enter = self.userspace.enter
         before = (str(enter),) if enter else ()
         return (*before, str(self.program), "--config", str(self.config), "--")
@@ -109,17 +103,7 @@ class Emulator:
 def find_emulator(
     gpu: str, named: str = "", rocm_folder: str = "", machine: Machine | None = None
 ) -> Emulator:
-    """Find the emulator, the GPU among those that it has, and a ROCm to run with.
-
-    Args:
-        gpu: the architecture that is wanted.
-        named: the emulator's program, as the user gives it.
-        rocm_folder: the folder of the ROCm, as the user gives it.
-        machine: this one by default.
-
-    Raises:
-        ToolError: one of them is not there, or would not be used; the sentence says what to do.
-    """
+    """Find the emulator, the GPU among those that it has, and a ROCm to run with."""
     machine = machine or Machine.here()
     if machine.variable(_CPU_DEVICE):
         raise ToolError(
@@ -150,7 +134,6 @@ def _find_program(named: str, machine: Machine) -> Path:
 
 
 def _find_config(program: Path, gpu: str) -> Path:
-    """Return the description of one GPU of an architecture."""
     folder = program.parent.parent / _CONFIGS
     found = _list_configs(folder)
     if not found:
@@ -248,6 +231,5 @@ def _describe_rocm(userspace: Userspace, gpu: str) -> Iterator[str]:
 
 
 def _list_archs(folder: Path) -> list[str]:
-    """Return the architectures that rocBLAS has files for, sorted."""
     names = (path.name for path in folder.rglob("*") if path.is_file())
     return sorted({match[1] for name in names for match in _ARCH.finditer(name)})

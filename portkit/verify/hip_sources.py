@@ -1,11 +1,11 @@
-"""The HIP sources of a kernels crate: they stand in it, or its build makes them of CUDA's."""
+"""Find the HIP sources of a kernels crate: its own files, or translations that its build makes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from portkit.errors import VerificationError
 from portkit.hipify.crate_sources import assemble_sources
@@ -13,24 +13,16 @@ from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.paths import PATCH_FILE, derive_hip_path
 from portkit.hipify.prelude import load_device_files
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
-
-def compiles_cuda_sources(crate: Path) -> bool:
-    """Whether a kernels crate has the CUDA sources compiled as they stand."""
+def is_compiled_from_cuda(crate: Path) -> bool:
+    """Whether a kernels crate compiles the unchanged CUDA sources."""
     return (crate / "src" / PATCH_FILE).is_file()
 
 
 def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
-    """Return the HIP sources of a kernels crate, relative to their folder, sorted.
-
-    Args:
-        crate: the folder of the crate.
-        cuda: that of the CUDA crate, whose sources a crate may have compiled.
-    """
+    """Return the HIP sources of a kernels crate, relative to their folder, sorted."""
     own = {path.relative_to(crate / "src").as_posix() for path in (crate / "src").rglob("*.hip")}
-    if cuda is not None and compiles_cuda_sources(crate):
+    if cuda is not None and is_compiled_from_cuda(crate):
         below = cuda / "src"
         own |= {derive_hip_path(path.relative_to(below).as_posix()) for path in below.rglob("*.cu")}
         own |= _list_dependency_sources(crate)
@@ -39,16 +31,8 @@ def list_hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
 
 @contextmanager
 def open_hip_folder(crate: Path, cuda: Path | None = None) -> Iterator[Path]:
-    """Give the folder of a crate's HIP sources and of what they include.
-
-    Args:
-        crate: the folder of the crate.
-        cuda: that of the CUDA crate.
-
-    Raises:
-        VerificationError: the sources cannot be made.
-    """
-    if cuda is None or not compiles_cuda_sources(crate):
+    """Yield a folder with a crate's HIP sources and their headers."""
+    if cuda is None or not is_compiled_from_cuda(crate):
         yield crate / "src"
         return
     place = f"../{cuda.name}/src"

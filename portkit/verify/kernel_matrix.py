@@ -1,4 +1,4 @@
-"""The kernels step of the ladder: every source for every architecture, and what kernels use.
+"""Compile every kernel source for every architecture, and compare resources with budgets.
 
 A budget is what each kernel used when a person last looked; a kernel that uses more is reported.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -44,12 +43,16 @@ class Cell:
     """One source on one architecture.
 
     Attributes:
-        compiled: what the compiler did.
         uses: its kernels; empty when it did not compile.
     """
 
     compiled: CompileResult
     uses: tuple[KernelUse, ...]
+
+    @property
+    def spilling(self) -> int:
+        """How many kernels keep registers elsewhere."""
+        return sum(bool(use.vgpr_spills or use.sgpr_spills) for use in self.uses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +67,14 @@ class BudgetExcess:
 
 @dataclass(frozen=True, slots=True)
 class KernelsVerification:
-    """The matrix and what it shows.
-
-    Attributes:
-        cells: by source and architecture.
-        worse: kernels over their budget.
-    """
+    """The compile matrix and the kernels over budget."""
 
     cells: tuple[Cell, ...]
     worse: tuple[BudgetExcess, ...]
 
     @property
     def failures(self) -> tuple[CompileResult, ...]:
-        """What did not compile."""
+        """The sources that did not compile."""
         return tuple(cell.compiled for cell in self.cells if cell.compiled.output is None)
 
     @property
@@ -96,20 +94,8 @@ def verify_kernels(
 ) -> KernelsVerification:
     """Compile the HIP sources of a kernels crate for every architecture.
 
-    Args:
-        crate: the emitted crate's folder.
-        archs: architectures.
-        budgets: architecture to budget; architectures without one are not judged.
-        jobs: how many compilers at once; the number of processors by default.
-        only: sources, such as ``affine.hip``; all by default.
-        cuda: the folder of the CUDA crate, whose sources the crate may have compiled.
-
     Returns:
         The matrix.
-
-    Raises:
-        VerificationError: the crate has no HIP sources.
-        HipToolError: there is no compiler.
     """
     sources = list(list_hip_sources(crate, cuda))
     if only is not None:
@@ -150,25 +136,8 @@ def _find_excesses(
     return worse
 
 
-def write_budget(cells: Sequence[Cell], arch: str) -> str:
-    """Return the budget of one architecture as CSV, sorted."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(BUDGET_COLUMNS)
-    for cell in sorted(cells, key=lambda cell: cell.compiled.source):
-        if cell.compiled.arch == arch:
-            for use in cell.uses:
-                columns = [getattr(use, column) for column in BUDGET_COLUMNS[2:]]
-                writer.writerow([cell.compiled.source, use.name, *columns])
-    return out.getvalue()
-
-
 def read_budget(text: str) -> Budget:
-    """Return a budget from its CSV.
-
-    Raises:
-        VerificationError: the text is no such table.
-    """
+    """Return a budget from its CSV."""
     rows = csv.DictReader(io.StringIO(text))
     try:
         return {
@@ -193,64 +162,12 @@ def load_budgets(directory: Directory | None, version: str) -> dict[str, Budget]
     }
 
 
-def list_kernel_names(verification: KernelsVerification, arch: str) -> dict[str, frozenset[str]]:
-    """Return the names of the kernels that each source has on an architecture.
-
-    Args:
-        verification: a matrix.
-        arch: one of its architectures.
-
-    Returns:
-        Source without suffix, such as ``affine``, to the names that a program loads kernels by.
-    """
-    return {
-        cell.compiled.source.removesuffix(".hip"): frozenset(use.name for use in cell.uses)
-        for cell in verification.cells
-        if cell.compiled.arch == arch
-    }
-
-
-def render_matrix_table(verification: KernelsVerification) -> str:
-    """Return the matrix as Markdown: how many kernels each source has, and how many spill."""
-    archs = list(dict.fromkeys(cell.compiled.arch for cell in verification.cells))
-    sources = list(dict.fromkeys(cell.compiled.source for cell in verification.cells))
-    by_place = {(cell.compiled.source, cell.compiled.arch): cell for cell in verification.cells}
-    lines = [
-        "| source | " + " | ".join(archs) + " |",
-        "| --- |" + " --- |" * len(archs),
-        *(
-            f"| {source} | "
-            + " | ".join(_format_kernels(by_place[source, arch]) for arch in archs)
-            + " |"
-            for source in sources
-        ),
-    ]
-    total = Counter(
-        cell.compiled.arch for cell in verification.cells if cell.compiled.output is not None
-    )
-    lines.append(
-        "| compiled | " + " | ".join(f"{total[arch]} of {len(sources)}" for arch in archs) + " |"
-    )
-    return "\n".join(lines) + "\n"
-
-
-def _format_kernels(cell: Cell) -> str:
-    if cell.compiled.output is None:
-        return "**fails**"
-    spilling = sum(1 for use in cell.uses if _count_spills(use))
-    return f"{len(cell.uses)}" + (f", {spilling} spill" if spilling else "")
-
-
-def _count_spills(use: KernelUse) -> bool:
-    return bool(use.vgpr_spills or use.sgpr_spills)
-
-
 def list_spilled_kernels(verification: KernelsVerification) -> dict[tuple[str, str], list[str]]:
-    """Return what kernels keep elsewhere, such as ``gfx90a 0v 14s``, by source and kernel."""
+    """Return spilled registers, such as ``gfx90a 0v 14s``, by source and kernel."""
     table: dict[tuple[str, str], list[str]] = {}
     for cell in verification.cells:
         for use in cell.uses:
-            if _count_spills(use):
+            if use.vgpr_spills or use.sgpr_spills:
                 row = table.setdefault((cell.compiled.source, use.name), [])
                 row.append(f"{cell.compiled.arch} {use.vgpr_spills}v {use.sgpr_spills}s")
     return dict(sorted(table.items()))
@@ -262,7 +179,6 @@ class Spill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Attributes:
         source: a pattern for the names of sources.
         kernel: a pattern for the names of kernels.
-        reason: one sentence.
     """
 
     source: str
@@ -278,7 +194,7 @@ class SpillsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def load_spills(directory: Directory | None) -> tuple[Spill, ...]:
-    """Return what is known of the spills of a codebase's kernels."""
+    """Return the known spills of a codebase's kernels."""
     if directory is None or not directory.has(SPILLS):
         return ()
     return directory.typed(SPILLS, SpillsFile).spill
@@ -290,50 +206,3 @@ def find_spill_reason(directory: Directory | None, source: str, kernel: str) -> 
         if fnmatchcase(source, spill.source) and fnmatchcase(kernel, spill.kernel):
             return spill.reason
     return ""
-
-
-def write_matrix(
-    verification: KernelsVerification,
-    directory: Directory,
-    version: str,
-    compiler: str,
-    date: str,
-    *,
-    missing: Sequence[str] = (),
-) -> str:
-    """Return the report of a matrix as Markdown.
-
-    Args:
-        verification: a matrix.
-        directory: the codebase's.
-        version: its version.
-        compiler: the compiler and its version.
-        date: when it was compiled.
-        missing: architectures that belong to it and were not tried yet.
-    """
-    lines = [
-        f"# The compile matrix of {version}",
-        "",
-        f"Made by `make kernels` on {date} with {compiler}, with the flags of the emitted build "
-        "script.",
-        *([f"Not tried yet: {', '.join(missing)}."] if missing else []),
-        "",
-        "How many kernels each source has for each architecture:",
-        "",
-        render_matrix_table(verification),
-        "## Kernels that spill",
-        "",
-        "Vector registers that are kept in memory (v), and scalar ones that are kept in lanes of\n"
-        "vector registers (s).",
-        "",
-    ]
-    if table := list_spilled_kernels(verification):
-        lines += ["| source | kernel | spilled | why |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {source} | `{kernel}` | {', '.join(registers)} "
-            f"| {find_spill_reason(directory, source, kernel) or '**not known**'} |"
-            for (source, kernel), registers in table.items()
-        ]
-    else:
-        lines += ["None."]
-    return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The step that asks whether each kernel that Rust code asks for by name is there."""
+"""The step that checks that every kernel that Rust code loads by name exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import ToolError
 from portkit.hipify.prelude import load_prelude_headers
 from portkit.hipify.symbols import read_symbols
-from portkit.verify.hip_sources import compiles_cuda_sources, open_hip_folder
+from portkit.verify.hip_sources import is_compiled_from_cuda, open_hip_folder
 from portkit.verify.requested_kernels import (
     ANYTHING,
     DTYPE,
@@ -36,10 +36,9 @@ _HOLE: Final = re.compile(f"{re.escape(DTYPE)}|{re.escape(ANYTHING)}")
 
 @dataclass(frozen=True, slots=True)
 class NameComparison:
-    """What the names that are asked for come to.
+    """The requested kernel names, sorted into found, wrong and unimplemented.
 
     Attributes:
-        found: how many names were found.
         wrong: what is not as it must be, one sentence each.
         unimplemented: what differs from a kernel's name in the dtype alone: the dtypes, by module
             and by the rest of the name.
@@ -90,7 +89,6 @@ def check_kernel_names(tree: PortedTree) -> Outcome:
 
 
 def _group_unimplemented(names: NameComparison) -> Iterator[str]:
-    """Yield what is not implemented, operations that lack the same dtypes together."""
     for module, operations in names.unimplemented.items():
         alike: dict[tuple[str, ...], list[str]] = {}
         for operation, lacking in operations.items():
@@ -105,14 +103,7 @@ def compare_names(
     known_dtypes: Sequence[str],
     load: Loader,
 ) -> NameComparison:
-    """Compare names that are asked for with those that are defined.
-
-    Args:
-        asked: the calls.
-        defined: what each module defines, by the name of its source without suffix.
-        known_dtypes: the dtypes, as names have them.
-        load: what becomes of a name before it is looked up.
-    """
+    """Compare requested kernel names with defined ones."""
     found: set[tuple[str, str]] = set()
     wrong: list[str] = []
     unimplemented: dict[str, dict[str, set[str]]] = {}
@@ -132,7 +123,7 @@ def compare_names(
             names = [
                 _choose_spelling(load, n, kernels) for n in _expand_pattern(pattern, known_dtypes)
             ]
-            there = [name for name in names if _find_matches(name, kernels)]
+            there = [name for name in names if _has_kernel(name, kernels)]
             found.update((stem, name) for name in there)
             for name in sorted(set(names).difference(there)):
                 other = spellings.get(_normalize_name(name))
@@ -156,11 +147,7 @@ def compare_names(
 
 
 def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
-    """Return the kernels of modules that are loaded by name that no Rust code asks for.
-
-    Raises:
-        ToolError: the sources cannot be read.
-    """
+    """Return the kernels that no Rust code requests, of modules that are loaded by name."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
         return frozenset()
@@ -178,16 +165,16 @@ def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
         kernel
         for stem, wanted in names.items()
         for kernel in defined[stem].kernels
-        if not any(_find_matches(name, (kernel,)) for name in wanted)
+        if not any(_has_kernel(name, (kernel,)) for name in wanted)
     )
 
 
 def _find_definitions(root: Path, crate: Path, cuda: Path) -> dict[str, Symbols]:
-    """Return what each HIP source of a tree defines, by its name without suffix.
+    """Return the symbols that each HIP source of a tree defines, by its name without suffix.
 
     Where two have one name, that of the crate of kernels counts: modules are named after its files.
     """
-    if compiles_cuda_sources(crate):
+    if is_compiled_from_cuda(crate):
         with open_hip_folder(crate, cuda) as made:
             return {**_read_definitions(root, crate), **_read_definitions(made, made)}
     return _read_definitions(root, crate)
@@ -231,8 +218,7 @@ def _list_hip_files(root: Path) -> Iterator[Path]:
 
 
 def _find_unlinked_functions(crate: Path, cuda: Path, defined: Mapping[str, Symbols]) -> list[str]:
-    """Return what the crate declares as functions of its library and no HIP source defines."""
-    declarations = (cuda if compiles_cuda_sources(crate) else crate) / "src" / "ffi.rs"
+    declarations = (cuda if is_compiled_from_cuda(crate) else crate) / "src" / "ffi.rs"
     if not declarations.is_file():
         return []
     functions = frozenset[str]().union(*(what.functions for what in defined.values()))
@@ -245,7 +231,7 @@ def _find_unlinked_functions(crate: Path, cuda: Path, defined: Mapping[str, Symb
 
 
 def _expand_pattern(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
-    """Return the names of a pattern, one for each dtype; what is not known stays in them."""
+    """Return the names of a pattern, one for each dtype; unknown parts stay in them."""
     parts = _HOLE.split(pattern)
     holes = [known_dtypes if hole == DTYPE else (ANYTHING,) for hole in _HOLE.findall(pattern)]
     return [
@@ -257,10 +243,10 @@ def _expand_pattern(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
 def _choose_spelling(load: Loader, name: str, kernels: Collection[str]) -> str:
     """Return the spelling of a name that there is a kernel of; the first where there is none."""
     spellings = load.spell(name)
-    return next((each for each in spellings if _find_matches(each, kernels)), spellings[0])
+    return next((each for each in spellings if _has_kernel(each, kernels)), spellings[0])
 
 
-def _find_matches(name: str, kernels: Iterable[str]) -> bool:
+def _has_kernel(name: str, kernels: Iterable[str]) -> bool:
     if ANYTHING not in name:
         return name in kernels
     wanted = re.compile(r"\w+".join(map(re.escape, name.split(ANYTHING))))
@@ -274,7 +260,7 @@ def _strip_dtype(name: str, spelled: Iterable[str]) -> str:
 
 
 def _normalize_name(name: str) -> str:
-    """Return a name without what people spell differently."""
+    """Return a name without differences of spelling."""
     return name.replace("_", "").lower()
 
 

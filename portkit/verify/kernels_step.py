@@ -1,4 +1,4 @@
-"""The step that compiles every kernel for AMD's architectures and looks at what it uses."""
+"""The step that compiles every kernel for AMD's architectures and checks its budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portkit.hipify.hipcc import find_hipcc, read_compiler_version
 from portkit.profiles.settings import read_settings
 from portkit.verify.blame import attribute_diagnostics
 from portkit.verify.diagnostics import parse_clang
-from portkit.verify.hip_sources import compiles_cuda_sources, list_hip_sources
+from portkit.verify.hip_sources import is_compiled_from_cuda, list_hip_sources
 from portkit.verify.kernel_matrix import (
     KernelsVerification,
     find_spill_reason,
@@ -40,7 +40,7 @@ EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
 
 
 def compile_kernels(tree: PortedTree) -> Outcome:
-    """Compile the crate of kernels, and compare what kernels use with their budgets."""
+    """Compile the kernels crate, and compare the kernels' resources with their budgets."""
     kernels = tree.scan.job.codebase.kernels
     if kernels is None:
         return mark_inapplicable(
@@ -70,7 +70,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
         "compiled": len(found.cells) - len(found.failures),
         "not compiled": len(found.failures),
         "kernels": sum(len(cell.uses) for cell in found.cells),
-        "spilling": sum(bool(u.vgpr_spills or u.sgpr_spills) for c in found.cells for u in c.uses),
+        "spilling": sum(cell.spilling for cell in found.cells),
         "over budget": len(found.worse),
         **_count_cells(found),
     }
@@ -82,7 +82,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
     if evidence:
         said = "\n".join(each.error for each in found.failures)
         # The build names the CUDA sources by the way from the crate to them.
-        below = crate.name if compiles_cuda_sources(crate) else f"{crate.name}/src"
+        below = crate.name if is_compiled_from_cuda(crate) else f"{crate.name}/src"
         complaints = attribute_diagnostics(tree, parse_clang(said, below))
         evidence += [str(complaint) for complaint in complaints if complaint.origin]
         return fail_step(*evidence, left_out=left_out, figures=figures, diagnostics=complaints)
@@ -96,7 +96,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
 
 
 def list_inputs(tree: PortedTree) -> Sequence[str]:
-    """Return what decides the outcome beside the tree."""
+    """Return everything but the tree that decides the outcome."""
     try:
         compiler = read_compiler_version(find_hipcc())
     except HipToolError as error:
@@ -112,7 +112,6 @@ def _choose_architectures(tree: PortedTree) -> tuple[str, ...]:
 def _compile_share(
     tree: PortedTree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> KernelsVerification:
-    """Return the matrix of this run's share of the work."""
     if tree.options.shard.count == 1:
         return verify_kernels(crate, archs, budgets=budgets, cuda=cuda)
     pairs = tree.options.shard.part([(s, a) for s in list_hip_sources(crate, cuda) for a in archs])
@@ -137,8 +136,7 @@ def _count_cells(found: KernelsVerification) -> Mapping[str, int]:
             figures[f"{name}, failed"] = 1
         else:
             figures[f"{name}, kernels"] = len(cell.uses)
-            spilling = sum(bool(use.vgpr_spills or use.sgpr_spills) for use in cell.uses)
-            figures[f"{name}, spilling"] = spilling
+            figures[f"{name}, spilling"] = cell.spilling
     return figures
 
 
@@ -146,14 +144,13 @@ def _group_by_architecture(
     found: KernelsVerification, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> Iterator[str]:
     for arch in archs:
-        uses = [use for cell in found.cells if cell.compiled.arch == arch for use in cell.uses]
-        spilling = sum(bool(use.vgpr_spills or use.sgpr_spills) for use in uses)
+        cells = [cell for cell in found.cells if cell.compiled.arch == arch]
+        kernels, spilling = sum(len(c.uses) for c in cells), sum(c.spilling for c in cells)
         kept = "all within their budgets" if arch in budgets else "there is no budget"
-        yield f"{arch}: {len(uses)} kernels, {spilling or 'none'} of which spill; {kept}"
+        yield f"{arch}: {kernels} kernels, {spilling or 'none'} of which spill; {kept}"
 
 
 def _render_spills(own: Directory | None, found: KernelsVerification) -> Iterator[str]:
-    """Yield the table of spills: what each kernel keeps elsewhere, and why."""
     table = list_spilled_kernels(found)
     if table:
         yield "spilled registers, v for vector and s for scalar ones:"

@@ -1,4 +1,4 @@
-"""What the user asks of the ladder: which part of it, on which share of the work, with what limits.
+"""The options of a verification: its steps, its share of the work, and its limits.
 
 A field that decides what a step finds belongs into the step's ``inputs`` too, so that an outcome
 which is remembered was found under the same options.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class InvalidOptionError(ValueError):
-    """The user asks for what there is not; the message is a sentence."""
+    """An option has an impossible value; the message is a sentence."""
 
 
 TEST_SECONDS: Final = 300.0
@@ -43,12 +43,7 @@ WAVES: Final = (32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of equal shares of a list of work, for machines that work side by side.
-
-    Attributes:
-        index: which share, from 1.
-        count: how many there are.
-    """
+    """One of equal shares of a list of work, for machines that work side by side."""
 
     index: int = 1
     count: int = 1
@@ -65,11 +60,7 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the shard that ``2/3`` stands for; an empty text stands for the whole.
-
-    Raises:
-        BadOptionError: the text stands for none.
-    """
+    """Parse a shard such as ``2/3``; an empty text is the whole."""
     if not text:
         return Shard()
     match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
@@ -79,11 +70,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
-    """Return the wavefronts that texts stand for, sorted; none stand for 32 lanes.
-
-    Raises:
-        BadOptionError: there is no such wavefront.
-    """
+    """Parse wavefront sizes and sort them; the default is 32 lanes."""
     for text in texts:
         if text not in map(str, WAVES):
             raise InvalidOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
@@ -91,11 +78,7 @@ def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the architectures that texts stand for.
-
-    Raises:
-        BadOptionError: AMD has none of that name.
-    """
+    """Parse names of architectures."""
     for text in texts:
         if not re.fullmatch(ARCH, text):
             raise InvalidOptionError(f"{text!r} is no architecture: write one such as gfx1100")
@@ -104,7 +87,7 @@ def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asks for.
+    """The options of a verification.
 
     Attributes:
         only: the names of the steps that are wanted; none for all.
@@ -121,7 +104,6 @@ class Options:
         packages: the crates that are type-checked, linted and tested; none for all, and for the
             tests of those that the codebase's profile names.
         device: what the ported tests run on, one of ``DEVICES``.
-        gpu: the architecture that is emulated.
         emulator: the program of AMD's emulator; empty for the one that the machine names.
         rocm: the folder of the ROCm that the emulator runs; empty for the one that is found.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.

@@ -1,4 +1,4 @@
-"""The tree that the ladder looks at, and how cargo is run on it."""
+"""The tree under verification, and the programs that run on it."""
 
 from __future__ import annotations
 
@@ -53,8 +53,6 @@ class PortedTree:
     """A ported tree.
 
     Attributes:
-        scan: the scan of the tree.
-        options: what the user asks for.
         say: is given each line that cargo writes, and what is being done.
     """
 
@@ -69,22 +67,18 @@ class PortedTree:
 
     @property
     def title(self) -> str:
-        """What is looked at, such as ``toy 1.2.3``."""
+        """The name of the tree, such as ``toy 1.2.3``."""
         job = self.scan.job
         return f"{job.codebase.name or self.root.name} {job.workspace.version}".strip()
 
     @cached_property
     def settings(self) -> Settings:
-        """What the ladder has to know of the codebase."""
+        """The codebase's settings for verification."""
         return load_settings(self.scan.job.codebase)
 
     @cached_property
     def tested(self) -> tuple[str, ...]:
-        """The crates whose tests are run: the user's, else those of the settings that it has.
-
-        Raises:
-            VerificationError: the user names a crate that the tree does not have.
-        """
+        """The crates whose tests are run: the user's, else those of the settings that it has."""
         names = {crate.name for crate in self.scan.job.workspace.crates}
         if unknown := [name for name in self.options.packages if name not in names]:
             raise VerificationError(
@@ -101,11 +95,7 @@ class PortedTree:
 
     @property
     def compiled(self) -> tuple[str, ...]:
-        """The crates that are type-checked, as arguments of cargo: the user's, else all.
-
-        Raises:
-            VerificationError: the user names a crate that the tree does not have.
-        """
+        """The crates that are type-checked, as arguments of cargo: the user's, else all."""
         return self.packages if self.options.packages else ("--workspace",)
 
     @property
@@ -115,7 +105,7 @@ class PortedTree:
 
     @property
     def vendor(self) -> str:
-        """What the names of the port hold, such as those of its tests."""
+        """The word that names of the port contain, such as those of its tests."""
         return self.scan.job.vendor.name
 
     @property
@@ -125,16 +115,12 @@ class PortedTree:
 
     @cached_property
     def sandbox(self) -> Sandbox | None:
-        """What programs are run in, where the user asks for it.
-
-        Raises:
-            ToolError: there can be none here.
-        """
+        """The sandbox for programs, if the user wants one."""
         return open_sandbox(self.root) if self.options.sandbox else None
 
     @cached_property
     def memory(self) -> ResultCache:
-        """What earlier runs have found."""
+        """The cached results of earlier runs."""
         return ResultCache(self)
 
     @cached_property
@@ -151,7 +137,7 @@ class PortedTree:
 
     @property
     def known_commit(self) -> str:
-        """The commit to compare with, where a step has asked for it; else empty."""
+        """The commit to compare with, if a step has needed it; otherwise empty."""
         return str(self.__dict__.get("commit", ""))
 
     @property
@@ -190,7 +176,7 @@ class PortedTree:
 
     @cached_property
     def toolchain(self) -> tuple[str, ...]:
-        """What decides what cargo makes of the same files: versions and environment, sorted."""
+        """Versions and variables that decide what cargo makes of the same files, sorted."""
         codebase = self.scan.job.codebase.name.upper().replace("-", "_")
         own = (f"{codebase}_",) if codebase else ()
         settings = sorted(
@@ -207,38 +193,20 @@ class PortedTree:
         return (*versions, *settings)
 
     def version(self, program: str, *arguments: str) -> str:
-        """Return what a program says of itself; empty where it is not there or does not work.
-
-        Args:
-            program: its name on PATH, or its path.
-            arguments: what makes it say so.
-        """
+        """Return the version that a program prints, or an empty text if it is missing or fails."""
         if not find_program(program, self.environment.get("PATH")):
             return ""
         done = self.asked(program, *arguments)
         return "\n".join(done.lines) if done.status == 0 else ""
 
     def lacks(self, subcommand: str) -> bool:
-        """Whether cargo has no such subcommand: clippy and rustfmt are components of their own.
-
-        Raises:
-            ToolError: cargo is missing.
-        """
+        """Whether cargo has no such subcommand: clippy and rustfmt are components of their own."""
         return self.asked("cargo", subcommand, "--version").status != 0
 
     def asked(
         self, program: str, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> FinishedProcess:
-        """Run a program that answers a question, without showing what it writes.
-
-        Args:
-            program: its name on PATH, or its path.
-            arguments: what asks the question.
-            environment: variables beside ``Tree.environment``.
-
-        Raises:
-            ToolError: it is missing.
-        """
+        """Run a program silently and return its answer."""
         return self.run(
             (program, *arguments),
             environment=environment,
@@ -253,17 +221,7 @@ class PortedTree:
         patience: float | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> FinishedProcess:
-        """Run cargo.
-
-        Args:
-            arguments: what follows ``cargo``.
-            folder: where it runs; the root by default.
-            patience: seconds without a line after which it counts as hung; for ever by default.
-            environment: variables beside ``Tree.environment``, which they replace.
-
-        Raises:
-            ToolError: cargo is missing.
-        """
+        """Run cargo."""
         self.say(f"$ {shlex.join(('cargo', *arguments))}")
         return self.run(
             ("cargo", *arguments),
@@ -284,20 +242,7 @@ class PortedTree:
         limit: float | None = None,
         memory: int | None = None,
     ) -> FinishedProcess:
-        """Run a program, in the sandbox where there is one; ``process.run`` has the rest.
-
-        Args:
-            command: the program, by its name on PATH or its path, and its arguments.
-            folder: where it runs; the root by default.
-            environment: variables beside ``Tree.environment``, which they replace.
-            show: is given each line, without its end.
-            patience: seconds without a line after which it is ended; for ever by default.
-            limit: seconds after which it is ended, whatever it writes; for ever by default.
-            memory: bytes of private memory that each of its processes may have; any by default.
-
-        Raises:
-            ToolError: the program is missing.
-        """
+        """Run a program, in the sandbox where there is one; ``process.run`` has the rest."""
         folder = folder or self.root
         variables = {**self.environment, **(environment or {})}
         box = self.sandbox

@@ -1,4 +1,4 @@
-"""The step that asks whether the CPU tests give the results that they gave before the port."""
+"""The step that checks that the CPU tests give the same results as before the port."""
 
 from __future__ import annotations
 
@@ -75,7 +75,6 @@ def _group_by_name(found: Results) -> Counter[str]:
 
 
 def _describe_results(names: Sequence[str], before: Results, after: Results) -> list[str]:
-    """Return what the tests gave before and give now, in the order of the names."""
     lines = []
     for name in names[:_SHOWN]:
         for title, found in (("before", before), ("now", after)):
@@ -122,15 +121,11 @@ def _test_baseline(tree: PortedTree) -> Results:
     return found
 
 
-def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
-    return (tree.baseline_tree, *tree.tested, str(tree.options.test_seconds))
-
-
 REGRESS: Final = Step(
     "regress",
     "the CPU tests give the results that they gave before",
     45,
     compare_cpu_tests,
     divisible=True,
-    inputs=_list_inputs,
+    inputs=lambda tree: (tree.baseline_tree, *tree.tested, str(tree.options.test_seconds)),
 )

@@ -1,4 +1,4 @@
-"""The names of kernels that Rust code asks for, read from its syntax.
+"""Find the names of kernels that Rust code loads, from its syntax.
 
 A kernel is loaded by its name at run time, so neither rustc nor a build sees a wrong one. The names
 are literals, arms of a ``match``, constants of a trait, or formatted with a dtype at the end. What
@@ -40,8 +40,6 @@ class KernelRequest:
     """A call that loads a kernel.
 
     Attributes:
-        path: the file.
-        line: of the call, from 1.
         module: the constant that holds the module, such as ``AFFINE``.
         names: what it may ask for, with ``DTYPE`` and ``ANYTHING``; sorted.
         unknown: the expression that could not be resolved; empty when all is known.
@@ -72,7 +70,7 @@ class Loader:
     explains: bool
 
     def spell(self, name: str) -> tuple[str, ...]:
-        """Return the names that are really looked up, one after the other until there is one."""
+        """Return the names that are looked up, in order, until one exists."""
         names: tuple[str, ...] = (name,)
         for old, spellings in self.spelled:
             names = tuple(each.replace(old, new) for new in spellings for each in names)
@@ -167,15 +165,6 @@ class _Reader:
         return any(map(self.job.mentions_rocm, names))
 
     def _values(self, node: Node, at: Sequence[int] = ()) -> set[str]:
-        """Return the texts that an expression may have.
-
-        Args:
-            node: the expression.
-            at: which element of the tuple that it is, from outside inwards.
-
-        Raises:
-            _UnknownError: it says nothing about them.
-        """
         text = node_text(node)
         if _DIVERGES.match(text):
             return set()
@@ -217,7 +206,6 @@ class _Reader:
         return None
 
     def _bound(self, node: Node, name: str, at: Sequence[int] = ()) -> set[str]:
-        """Return what a variable is bound to before a node."""
         for outer in _walk_ancestors(node):
             if outer.type == "function_item":
                 break
@@ -246,7 +234,7 @@ class _Reader:
         raise _UnknownError(node_text(node))
 
     def _formatted(self, node: Node) -> set[str]:
-        template, *given = _find_macro_arguments(node)
+        template, *given = _split_arguments(node_text(node.named_children[-1])[1:-1])
         rest = iter(given)
         pieces: list[set[str]] = []
         end = 0
@@ -317,10 +305,6 @@ def _read_constant(expression: str, arguments: Mapping[str, str]) -> str:
     filled = re.sub(r"\$(\w+)", lambda m: arguments.get(m[1], ""), expression.strip())
     filled = re.sub(r"\bstringify!\((\w+)\)", r'"\1"', filled)
     return "".join(re.findall(r'"([^"]*)"', filled))
-
-
-def _find_macro_arguments(node: Node) -> list[str]:
-    return _split_arguments(node_text(node.named_children[-1])[1:-1])
 
 
 def _split_arguments(text: str) -> list[str]:

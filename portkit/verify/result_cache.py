@@ -1,4 +1,4 @@
-"""What earlier runs have found, so that unchanged inputs are not checked again.
+"""Cache the results of steps, so that unchanged inputs are not checked again.
 
 An outcome is found again under the digest of all that decides it. Only what passed is kept: why
 something failed may lie outside that (a full disk, a network), and whoever runs verify again after
@@ -32,16 +32,12 @@ _FIELDS: Final = ("evidence", "left_out", "figures", "seconds", "tests")
 
 @dataclass(frozen=True)
 class ResultCache:
-    """The memory of one run.
-
-    Attributes:
-        tree: what is looked at.
-    """
+    """The memory of one run."""
 
     tree: PortedTree
 
     def recall(self, step: Step) -> Result | None:
-        """Return what an earlier run has found where nothing has changed since."""
+        """Return the cached result of a step, if nothing has changed since."""
         key = self._key(step, self._first)
         kept = self.load(key, *_FIELDS) if key else None
         return None if kept is None else _parse_result(step, kept)
@@ -51,7 +47,7 @@ class ResultCache:
         return "" if step.inputs is None else self.files()
 
     def keep(self, step: Step, mark: str, result: Result) -> None:
-        """Keep what a step found, unless the files have changed while it looked at them.
+        """Cache a step's result, unless the files have changed meanwhile.
 
         Cargo may have written the lock file meanwhile: what counts is the one that it has used.
         """
@@ -75,23 +71,12 @@ class ResultCache:
         return digest_files(self.tree.root, self.tree.options.report)
 
     def key(self, folder: Path, files: str, *parts: str) -> str:
-        """Return the key of something that depends on all that cargo depends on.
-
-        Args:
-            folder: the workspace, whose lock file counts.
-            files: the digest of its other files.
-            parts: what else it depends on.
-        """
+        """Return the key of something that depends on all that cargo depends on."""
         own = (self._code, self._profile)
         return digest_texts((files, digest_lock(folder), *own, *self.tree.toolchain, *parts))
 
     def load(self, key: str, *fields: str) -> dict[str, Any] | None:
-        """Return what ``save`` kept, with the time in ``found``; None where there is nothing.
-
-        Args:
-            key: under which it was kept.
-            fields: what it must hold: the entry may be somebody else's.
-        """
+        """Return the values that ``save`` stored, with the time as ``found``, or None."""
         try:
             kept = read_cached(_KIND, f"{key}.json") if self.tree.options.cached else None
             content = json.loads(kept or "null")

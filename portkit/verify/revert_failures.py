@@ -1,4 +1,4 @@
-"""What would not type-check is taken back before it is written, place by place.
+"""Drop the findings that would not type-check from a port before it is written.
 
 The plan is compiled in a copy of the tree (`portkit.verify.scratch_tree`), without the feature and
 with it. Each error is led back to the sites that wrote the lines that rustc names, the primary
@@ -18,17 +18,15 @@ from msgspec.structs import replace
 
 from portkit.engine.exclusions import make_unchanged
 from portkit.engine.partial_ports import (
-    Place,
     add_error_arms,
     find_missing_variants,
-    locate_partial_port,
 )
 from portkit.errors import BrokenBuildError, VerificationError
 from portkit.rules import manifest_features
 from portkit.verify.blame import align_authors, attribute_edited_lines
 from portkit.verify.scratch_tree import ScratchTree
 from portkit.verify.type_check import check, list_complaints
-from portkit.workspace.finding import Status
+from portkit.workspace.finding import Place, Status
 from portkit.workspace.process import end_on_signals
 
 if TYPE_CHECKING:
@@ -54,13 +52,11 @@ _VARIANT: Final = "it names a variant that was taken back"
 
 @dataclass(frozen=True)
 class TypeCheckedPort:
-    """What type-checks of a port.
+    """The part of a port that type-checks.
 
     Attributes:
         whole: the scan of the tree, what was taken back told apart.
         chosen: the same with the places alone that are to be written.
-        plan: what is to be written.
-        taken: why each place was taken back.
         features: the features that the compiler was run with, in words.
     """
 
@@ -79,7 +75,7 @@ def check_port(
     consent: Callable[[Path], object],
     all_or_nothing: bool = False,
 ) -> TypeCheckedPort:
-    """Return what type-checks of a port, without the feature and with it.
+    """Return the part of a port that type-checks, with and without the feature.
 
     Nothing is written into the tree.
 
@@ -90,11 +86,6 @@ def check_port(
         consent: is given the tree's root before anything that the tree brings is run outside a
             sandbox, and raises a ``PortkitError`` where that may not be.
         all_or_nothing: whether everything is taken back as soon as something is.
-
-    Raises:
-        BrokenBuildError: nothing is left, or an error is explained by no place.
-        VerificationError: the tree does not type-check before the port either.
-        PortkitError: cargo is missing, the cache cannot be written, or there is no consent.
     """
     _ = tree.sandbox
     if not tree.options.sandbox:
@@ -105,7 +96,7 @@ def check_port(
         for _ in range(LIMIT):
             now = _plan_without(tree.scan, chosen, planned, taken)
             if not any(f.status is Status.TODO and not f.excluded for f in now.chosen.findings):
-                raise _refuse_broken(
+                raise _make_broken_error(
                     tree, f"nothing of it is left ({_format_list(taken.values())})"
                 )
             scratch.write_tree(now.plan.changes)
@@ -119,13 +110,13 @@ def check_port(
             complaints = list_complaints(list(errors), found.said)
             said = f"{features or 'no feature'}: {_format_list(complaints)}"
             if all_or_nothing:
-                raise _refuse_broken(tree, said)
+                raise _make_broken_error(tree, said)
             explained = _explain_failures(_Writers(now), errors)
             if not explained:
-                raise _refuse_broken(tree, f"no place explains it ({said})")
+                raise _make_broken_error(tree, f"no place explains it ({said})")
             tree.say(f"{STEP}{len(explained)}, since {_format_list(explained.values())}")
             taken |= explained
-    raise _refuse_broken(
+    raise _make_broken_error(
         tree, f"{LIMIT} times something was taken back, and it still does not ({said})"
     )
 
@@ -133,13 +124,13 @@ def check_port(
 def _plan_without(
     whole: Scan, chosen: Scan, planned: Callable[[Scan], Plan], taken: dict[Place, str]
 ) -> TypeCheckedPort:
-    """Return what is to be written without some places, and without what needs a variant of them.
+    """Return the plan without some findings and those that need their variants.
 
     The latter are added to the places.
     """
     left = _drop_findings(whole, taken)
     for finding in find_missing_variants(left, _drop_findings(chosen, taken)):
-        taken[locate_partial_port(finding)] = _VARIANT
+        taken[finding.place] = _VARIANT
     left = _drop_findings(whole, taken)
     ported = add_error_arms(left, _drop_findings(chosen, taken))
     return TypeCheckedPort(left, ported, planned(ported), taken)
@@ -147,7 +138,7 @@ def _plan_without(
 
 def _drop_findings(scan: Scan, taken: Mapping[Place, str]) -> Scan:
     def kept(finding: Finding) -> Finding:
-        reason = taken.get(locate_partial_port(finding))
+        reason = taken.get(finding.place)
         if reason is None:
             return finding
         return replace(make_unchanged(finding, reason, _DETAIL), reason=reason)
@@ -171,11 +162,6 @@ def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, Chec
 
 
 def _check_before(tree: PortedTree) -> None:
-    """Refuse a tree that does not type-check before the port: it shows nothing of one.
-
-    Raises:
-        VerificationError: it does not.
-    """
     scratch = ScratchTree(tree.scan.job.workspace, "before")
     with scratch.lock():
         scratch.write_tree()
@@ -191,7 +177,7 @@ def _check_before(tree: PortedTree) -> None:
 
 
 class _Writers:
-    """The places that wrote the lines of a plan."""
+    """The findings that wrote the lines of a plan."""
 
     def __init__(self, now: TypeCheckedPort) -> None:
         self.scan = now.chosen
@@ -199,7 +185,7 @@ class _Writers:
         self._known: dict[str, list[Place | None]] = {}
 
     def of(self, lines: LineRange) -> set[Place]:
-        """Return the places that wrote some of these lines."""
+        """Return the findings that wrote some of these lines."""
         if lines.path not in self._known:
             self._known[lines.path] = self._read(lines.path)
         found = self._known[lines.path][lines.first - 1 : lines.last]
@@ -212,7 +198,7 @@ class _Writers:
         if (writer := self._files.get(path)) is not None:
             return [writer] * (after.count(b"\n") + 1)
         todo = [f for f in self.scan.findings if f.path == path and f.status is Status.TODO]
-        edits = [(edit, locate_partial_port(finding)) for finding in todo for edit in finding.edits]
+        edits = [(edit, finding.place) for finding in todo for edit in finding.edits]
         return align_authors(
             attribute_edited_lines(self.scan.job.workspace.sources[path].data, edits), after
         )
@@ -220,25 +206,19 @@ class _Writers:
     @cached_property
     def _files(self) -> Mapping[str, Place]:
         todo = (f for f in self.scan.findings if f.status is Status.TODO)
-        return {
-            file.path: locate_partial_port(finding) for finding in todo for file in finding.files()
-        }
+        return {file.path: finding.place for finding in todo for file in finding.files()}
 
 
 def _explain_failures(
     writers: _Writers, errors: Mapping[Diagnostic, Sequence[LineRange]]
 ) -> dict[Place, str]:
-    """Return the places to be taken back, each with what rustc says of it.
+    """Return the findings to drop, each with rustc's reason.
 
     Those that the first line of an error leads to, if there are any; else those in all that errors
     are about; else those that they say more by, such as the variant that a ``match`` lacks.
     """
-    open_ = {
-        locate_partial_port(f)
-        for f in writers.scan.findings
-        if f.status is Status.TODO and not f.excluded
-    }
-    for nearness in (_choose_first, _describe_diagnostic, _find_more):
+    open_ = {f.place for f in writers.scan.findings if f.status is Status.TODO and not f.excluded}
+    for nearness in (_find_first_line, _find_primary_lines, lambda _, named: named):
         found: dict[Place, str] = {}
         for error, named in errors.items():
             for lines in nearness(error, named):
@@ -249,18 +229,14 @@ def _explain_failures(
     return {}
 
 
-def _choose_first(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
+def _find_first_line(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
     for lines in named:
         if lines.primary and (lines.path, lines.first) == (error.path, error.line):
             yield lines._replace(last=lines.first)
 
 
-def _describe_diagnostic(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
+def _find_primary_lines(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
     return (lines for lines in named if lines.primary)
-
-
-def _find_more(error: Diagnostic, named: Sequence[LineRange]) -> Iterator[LineRange]:
-    return iter(named)
 
 
 def _format_list(said: Iterable[str]) -> str:
@@ -269,7 +245,7 @@ def _format_list(said: Iterable[str]) -> str:
     return "; ".join([*each[:_NAMED], *([f"and {more} more"] if more > 0 else [])]) or "no message"
 
 
-def _refuse_broken(tree: PortedTree, why: str) -> BrokenBuildError:
+def _make_broken_error(tree: PortedTree, why: str) -> BrokenBuildError:
     return BrokenBuildError(
         f"the port of {tree.root} would not type-check, {why}: exclude what breaks it, by --skip"
         " or in portkit.toml, or pass --no-verify and fix it yourself; nothing was written"

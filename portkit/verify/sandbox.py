@@ -1,4 +1,4 @@
-"""A sandbox for what a tree brings: bubblewrap, without network, with the tree read-only.
+"""Run the tree's code in a sandbox: bubblewrap, no network, the tree read-only.
 
 The system is visible and cannot be written to. The user's home, ``/run`` and the folders for
 temporary files are not: there lie secrets, and sockets over which a program could have others act.
@@ -13,17 +13,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.cache import cache_folder, path_key
 from portkit.errors import DiskError, ToolError
 from portkit.verify.digests import LOCK
 from portkit.workspace.programs import NOWHERE, find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _APART: Final = (
     *("--unshare-all", "--cap-drop", "ALL", "--die-with-parent"),
@@ -53,8 +51,6 @@ class Sandbox:
     """A sandbox for one tree.
 
     Attributes:
-        program: bubblewrap.
-        root: the tree's root, absolute.
         own: the folder of what is written in the sandbox.
     """
 
@@ -74,16 +70,7 @@ class Sandbox:
     def around(
         self, command: Sequence[str], folder: Path, environment: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Return a command that runs another in the sandbox.
-
-        Args:
-            command: that other, by its path, and its arguments.
-            folder: where it runs.
-            environment: the environment that it will have.
-
-        Raises:
-            DiskError: the folders to write to cannot be made.
-        """
+        """Return a command that runs another in the sandbox."""
         try:
             mounts = [*self._hidden(environment), *self._written(folder, environment)]
         except OSError as error:
@@ -94,7 +81,7 @@ class Sandbox:
         return (self.program, *_APART, *mounts, "--chdir", str(folder), "--", *command)
 
     def _hidden(self, environment: Mapping[str, str]) -> Iterator[str]:
-        """Yield what hides folders, and what shows again what is needed of them."""
+        """Yield arguments that hide folders, and that show the needed parts of them again."""
         home = Path.home().resolve()
         hidden = {Path(name).resolve() for name in (*_HIDDEN, tempfile.gettempdir(), home)}
         hidden = {folder for folder in hidden if folder.is_dir() and folder != NOWHERE}
@@ -123,7 +110,6 @@ class Sandbox:
                 yield folder
 
     def _written(self, folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
-        """Yield what may be written to."""
         for place in (Path(environment[name]) for name in _WRITTEN if name in environment):
             place.mkdir(parents=True, exist_ok=True)
             yield from ("--bind", str(place), str(place))
@@ -142,14 +128,7 @@ class Sandbox:
 
 
 def open_sandbox(root: Path) -> Sandbox:
-    """Return a sandbox for a tree, after a try.
-
-    Args:
-        root: the tree's root, absolute.
-
-    Raises:
-        ToolError: bubblewrap is missing or does not work here, or the tree has no lock file.
-    """
+    """Return a sandbox for a tree, after a try."""
     program = find_program("bwrap")
     if not program:
         raise ToolError(

@@ -1,4 +1,4 @@
-"""A tree as it would be, in the user's cache: what is to be compiled before it is written.
+"""Write a changed tree into the user's cache, to compile it before it is applied.
 
 So nothing is taken back from the user's tree: a run that is killed meanwhile has not touched it.
 The files that portkit looks at, and those that it adds, are written; all else is a link into the
@@ -32,12 +32,7 @@ _PASSED_OVER: Final = SKIPPED_DIRECTORIES | {".git", LOCK}
 
 
 class ScratchTree:
-    """A tree as it would be.
-
-    Args:
-        workspace: the tree as it is.
-        kind: what it is kept for, one path component.
-    """
+    """A tree as it would be."""
 
     def __init__(self, workspace: Workspace, kind: str) -> None:
         self.workspace = workspace
@@ -51,24 +46,12 @@ class ScratchTree:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other runs of portkit from it.
-
-        Raises:
-            BusyTreeError: another run has it.
-            DiskError: the cache cannot be written.
-        """
+        """Keep other runs of portkit from it."""
         with self._lock.locked():
             yield
 
     def write_tree(self, changes: Sequence[Change] = ()) -> None:
-        """Let it be the tree with some changes, whatever it was before.
-
-        Args:
-            changes: what would be written.
-
-        Raises:
-            DiskError: the cache cannot be written.
-        """
+        """Let it be the tree with some changes, whatever it was before."""
         sources = self.workspace.sources
         written = {source.path: source.data for source in release_in_turn(sources.values())}
         written |= {change.path: change.after for change in changes}
@@ -91,7 +74,7 @@ class ScratchTree:
             ) from error
 
     def _fill(self, folder: str, folders: set[str], written: Mapping[str, bytes]) -> None:
-        """Make one folder what it is to be, without those in it that are made too."""
+        """Fill one folder, except for files and folders that are written separately."""
         origin, here = self.origin / folder, self.folder / folder
         if here.is_symlink() or here.is_file():
             here.unlink()

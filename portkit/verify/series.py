@@ -1,4 +1,4 @@
-"""The ladder on each commit of a series, in a copy of the repository outside the user's tree."""
+"""Verify each commit of a series, in a copy of the repository."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, hold_lock, path_key
-from portkit.errors import DiskError, ToolError, VerificationError
+from portkit.errors import DiskError, VerificationError
 from portkit.verify.digests import LOCK
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_output import read_git_line
 from portkit.workspace.git_series import TRAILER, find_series_members
 
 if TYPE_CHECKING:
@@ -26,12 +26,7 @@ and takes seconds once its dependencies are built."""
 
 
 def find_series(root: Path) -> tuple[SeriesCommit, ...]:
-    """Return the commits of the series that a tree has.
-
-    Raises:
-        VerificationError: it has none.
-        ToolError: git is missing, or the root is in no repository.
-    """
+    """Return the commits of the series that a tree has."""
     found = find_series_members(root)
     if not found or not found[0].parent:
         raise VerificationError(
@@ -44,36 +39,26 @@ def find_series(root: Path) -> tuple[SeriesCommit, ...]:
 def walk_series(
     root: Path, series: tuple[SeriesCommit, ...], options: Options
 ) -> Iterator[tuple[SeriesCommit, Path, Options]]:
-    """Yield each commit, the folder that has its files, and what to ask of it.
+    """Yield each commit, the folder with its files, and its options.
 
     The folder is the same for all, so that what is built for one serves the next.
-
-    Args:
-        root: the workspace root, absolute.
-        series: its commits.
-        options: what the user asks for.
-
-    Raises:
-        ToolError: git is missing or failed.
-        DiskError: the cache cannot be written.
-        BusyTreeError: another process walks the same commits.
     """
     top = cache_folder() / "series" / path_key(root)
     try:
         top.mkdir(parents=True, exist_ok=True)
-        objects = _run_git(root, "rev-parse", "--git-path", "objects")
-        _run_git(top, "init", "--quiet", "--template=")
+        objects = read_git_line(root, "rev-parse", "--git-path", "objects")
+        read_git_line(top, "init", "--quiet", "--template=")
         # Not fetched: what the user's repository has, this one reads (gitrepository-layout(5)).
         alternates = top / ".git" / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
         alternates.write_bytes(os.fsencode((root / objects).resolve()) + b"\n")
-        place = top / _run_git(root, "rev-parse", "--show-prefix")
+        place = top / read_git_line(root, "rev-parse", "--show-prefix")
         chosen = options if options.only or options.until else replace(options, only=STEPS)
         busy = f"another `portkit verify --series` walks the commits of {root}: wait for its end"
         with hold_lock(top / ".git" / "portkit.lock", busy):
             for member in series:
-                _run_git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
-                if not _run_git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
+                read_git_line(top, "checkout", "--quiet", "--force", "--detach", member.commit)
+                if not read_git_line(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
                     shutil.copyfile(root / LOCK, place / LOCK)
                 begun = chosen.revision or series[0].parent
                 yield member, place, replace(chosen, revision=begun, unfinished=not member.last)
@@ -82,11 +67,3 @@ def walk_series(
             f"{error.filename or top} cannot be written ({error.strerror}): mend that and verify"
             " again"
         ) from error
-
-
-def _run_git(folder: Path, *arguments: str) -> str:
-    done = run_git(folder, *arguments)
-    if done.returncode != 0:
-        said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
-        raise ToolError(f"`git {arguments[0]}` failed in {folder} ({said}): mend the repository")
-    return done.stdout.decode(errors="surrogateescape").strip()

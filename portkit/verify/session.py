@@ -1,4 +1,4 @@
-"""One run of the ladder over the tree at a path."""
+"""Run the steps on the tree at a path."""
 
 from __future__ import annotations
 
@@ -49,9 +49,6 @@ def verify_tree(
         steps: the whole ladder.
         consent: is given the tree's root before anything that the tree brings is run outside a
             sandbox, and raises a ``PortkitError`` where that may not be.
-
-    Raises:
-        BadOptionError: the options ask for what there is not.
     """
     wanted = select_steps(steps, options)
     with end_on_signals():
@@ -74,16 +71,15 @@ def verify_tree(
                 found, outdated=_find_outdated_files(directory, options), asked=options.asked
             )
         except PortkitError as error:
-            return _is_unported(wanted, options, str(error), error.exit_code)
+            return _make_failed_summary(wanted, options, str(error), error.exit_code)
         except KeyboardInterrupt:
-            return _is_unported(wanted, options, "interrupted", INTERRUPTED)
+            return _make_failed_summary(wanted, options, "interrupted", INTERRUPTED)
         except SystemExit as signal:
             code = signal.code if isinstance(signal.code, int) else INTERRUPTED
-            return _is_unported(wanted, options, "ended by a signal", code)
+            return _make_failed_summary(wanted, options, "ended by a signal", code)
 
 
 def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
-    """Return the files of the port that are not what would be written now, kernels included."""
     try:
         scan = scan_tree(directory, gating=options.gating, kernels=True, profile=options.profile)
         return list_outdated_files(scan.findings)
@@ -92,17 +88,7 @@ def _find_outdated_files(directory: Path, options: Options) -> tuple[str, ...]:
 
 
 def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
-    """Refuse a tree without any counterpart of what it has for CUDA.
-
-    Args:
-        scan: of the tree.
-        directory: the tree as the user named it.
-        asked: how it was to be looked at, in options as they are typed.
-
-    Raises:
-        PortkitError: it has none, and cannot be ported by ``portkit apply``.
-        VerificationError: it has none.
-    """
+    """Refuse a tree that has no port yet."""
     statuses = {finding.status for finding in scan.findings}
     if Status.TODO in statuses and Status.PORTED not in statuses:
         check_portable(scan)  # it must not send to what would refuse
@@ -113,7 +99,9 @@ def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
         )
 
 
-def _is_unported(wanted: Sequence[Step], options: Options, error: str, code: int) -> Summary:
+def _make_failed_summary(
+    wanted: Sequence[Step], options: Options, error: str, code: int
+) -> Summary:
     results = tuple(
         Result(step.name, step.shows, Outcome(Verdict.NOT_TAKEN, ("the run could not begin",)))
         for step in wanted

@@ -1,4 +1,4 @@
-"""What the ladder has to know of a codebase: ``verify.toml`` in its directory."""
+"""The settings of a codebase for verification: ``verify.toml`` in its directory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ class Settings:
     Attributes:
         tested: the crates whose CPU tests are compared with the baseline's; none for the whole
             workspace.
-        environment: set for every cargo command.
         device: set where tests are built for a device.
         cpu_device: set beside that where it is the CPU device; ``{archs}`` stands for the
             architectures that it answers as, ``{cache}`` for a folder for what is compiled.
@@ -85,15 +84,12 @@ class Settings:
 
 
 def load_settings(codebase: CodebaseProfile) -> Settings:
-    """Return the settings of a codebase: what its directory says, and what every port is told.
+    """Return the settings of a codebase, with those of every port.
 
     Without a GPU and without hipcc the build script of the crate of kernels writes empty code
     objects, and the Rust side can be type-checked and tested all the same; tests on a device need
     the kernels. So it is with the kernels of the codebases that it is built on, whose ports are
     built with it.
-
-    Raises:
-        ProfileError: the file is malformed.
     """
     said = VerifyFile()
     directory = codebase.directory
@@ -102,6 +98,7 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
     below = (load_codebase(find_codebase(name)) for name in codebase.uses)
     compiled = [each.variables for each in (*below, codebase) if each.kernels is not None]
     device = {key: value for key, value in said.device.items() if isinstance(value, str)}
+    own_cpu = said.device.get("cpu", {})
     cpu_device: dict[str, str] = {}
     for every in compiled:
         cpu_device |= {f"{every}_ARCHS": "{archs}", f"{every}_CACHE": "{cache}"}
@@ -109,10 +106,6 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
         said.tested,
         {f"{every}_KERNELS": "none" for every in compiled} | said.environment,
         {f"{every}_KERNELS": "all" for every in compiled} | device,
-        cpu_device | _read_table(said.device.get("cpu", {})),
+        cpu_device | (own_cpu if isinstance(own_cpu, dict) else {}),
         said.names,
     )
-
-
-def _read_table(value: str | dict[str, str]) -> dict[str, str]:
-    return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""What a tree depends on beside it, for a copy of the tree that stands elsewhere.
+"""Link the path dependencies outside a tree beside a copy of it.
 
 ``path = "../gpu"`` leads out of the tree. A copy of the tree stands as deep in a folder of its own
 as the way out is long, and where the way ends there is a link to what is beside the tree.
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 class SiblingTrees(Value, frozen=True):
-    """What a tree depends on beside it.
+    """The path dependencies of a tree that are outside it.
 
     Attributes:
-        root: the tree, resolved.
         ways: the shortest way to each, as the parts of a path that begins with ``..``; sorted.
         levels: how many folders above the tree manifests name on the way to what lies farthest.
     """
@@ -32,7 +31,7 @@ class SiblingTrees(Value, frozen=True):
 
     @classmethod
     def of(cls, workspace: Workspace) -> SiblingTrees:
-        """Return what a workspace depends on beside it."""
+        """Return the path dependencies of a workspace that are outside it."""
         root = workspace.root.resolve()
         # The shortest way: one that comes back into a folder above would make a link of that.
         shortest = (os.path.relpath(root / path, root) for path in workspace.outside)
@@ -41,18 +40,11 @@ class SiblingTrees(Value, frozen=True):
         return cls(root, tuple(sorted(Path(way).parts for way in shortest)), levels)
 
     def within(self, home: Path) -> Path:
-        """Return where in a folder a copy of the tree stands, so that no way leads out of it."""
+        """Return the place for a copy in a folder, so that no path leads out of the folder."""
         return home.joinpath(*self.root.parts[len(self.root.parts) - self.levels :])
 
     def link(self, copy: Path) -> None:
-        """Put links beside a copy of the tree.
-
-        Args:
-            copy: where `within` says.
-
-        Raises:
-            OSError: one cannot be made.
-        """
+        """Put links beside a copy of the tree."""
         for way in self.ways:
             levels = way.count(os.pardir)
             for name in way[levels : levels + 1]:  # none leads to a folder above the tree itself
@@ -62,11 +54,7 @@ class SiblingTrees(Value, frozen=True):
 
 
 def make_link(place: Path, target: Path) -> None:
-    """Let a place be a link to another, unless it is.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make a symbolic link, unless it exists."""
     if place.is_symlink() and place.readlink() == target:
         return
     if place.is_symlink() or place.exists():
@@ -75,11 +63,7 @@ def make_link(place: Path, target: Path) -> None:
 
 
 def remove_path(place: Path) -> None:
-    """Take away a file, a link, or a folder with all in it.
-
-    Raises:
-        OSError: it cannot be taken away.
-    """
+    """Take away a file, a link, or a folder with all in it."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:

@@ -1,4 +1,4 @@
-"""What a step of the ladder is, and how the steps are taken."""
+"""Define a step of a verification, and run steps in order."""
 
 from __future__ import annotations
 
@@ -44,10 +44,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step found.
+    """The outcome of a step.
 
     Attributes:
-        verdict: whether what it asks for holds.
         evidence: half sentences that support the verdict, the most telling first.
         left_out: what of its question it could not look at here, each with the reason.
         figures: counts that a program may want to have, by name.
@@ -66,7 +65,7 @@ class Outcome:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """What was not looked at for want of something on this machine, each with the reason."""
+        """The checks that this machine cannot make, each with the reason."""
         skipped = self.verdict is Verdict.SKIPPED and self.applies
         return (self.evidence[:1] if skipped else ()) + self.left_out
 
@@ -115,11 +114,9 @@ def mark_inapplicable(reason: str) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the ladder.
+    """One step of a verification.
 
     Attributes:
-        name: one word.
-        shows: what it proves, in one line.
         code: the exit code where it fails, of its own.
         take: looks at the tree; a ``PortkitError`` counts as a failure of the step.
         divisible: whether it takes ``Options.shard`` of its work; other steps belong to the first
@@ -143,9 +140,6 @@ class Result:
     """How one step went.
 
     Attributes:
-        step: the step's name.
-        shows: what the step proves.
-        outcome: what it found.
         seconds: how long it took; how long it took then, where it is remembered.
         code: the exit code of its failure, else 0.
         remembered: when the outcome was found, as ISO 8601 has it, where an earlier run found it.
@@ -160,12 +154,12 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """How the step ended."""
+        """The verdict of the step."""
         return self.outcome.verdict
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What supports the verdict."""
+        """The evidence for the verdict."""
         return self.outcome.evidence
 
 
@@ -175,7 +169,6 @@ class Summary:
 
     Attributes:
         results: one for each step that was wanted, in order, also for those not taken.
-        seconds: how long the run took.
         error: why no step could be taken, as a sentence; else empty.
         code: the exit code of that, or of an interruption; else 0.
         no_skip: whether what is left out counts as a failure.
@@ -206,7 +199,7 @@ class Summary:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What was not looked at, each with its step and the reason."""
+        """The checks that were left out, each with its step and the reason."""
         return tuple(
             f"{result.step}: {reason}"
             for result in self.results
@@ -215,7 +208,7 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """How the run ended: what is worst, and skipped where nothing was shown at all."""
+        """The worst verdict, or skipped if nothing was shown at all."""
         if self.error or self.named(Verdict.FAILED) or (self.no_skip and self.left_out):
             return Verdict.FAILED
         if self.code or self.named(Verdict.INTERRUPTED, Verdict.NOT_TAKEN):
@@ -230,11 +223,7 @@ class Summary:
         return first or (LEFT_OUT if self.no_skip and self.left_out else 0)
 
     def sentence(self, place: str) -> str:
-        """Return what is wrong, where, and what to do, as one sentence; empty if all is well.
-
-        Args:
-            place: the tree as the user named it.
-        """
+        """Return one sentence about the failure and its fix, or an empty text."""
         if self.error:
             return self.error
         if lost := self.named(Verdict.FAILED):
@@ -257,7 +246,7 @@ class Summary:
 
 
 class StepObserver(Protocol):
-    """Is told what happens while it happens."""
+    """An observer of a run of steps."""
 
     def starts(self, steps: Sequence[Step]) -> None:
         """Hear which steps will be taken."""
@@ -266,22 +255,14 @@ class StepObserver(Protocol):
         """Hear that a step begins."""
 
     def line(self, text: str) -> None:
-        """Hear what is done, or what a tool writes, as one line."""
+        """Receive a line about the current work, or a line of a tool."""
 
     def ends(self, result: Result) -> None:
         """Hear how a step went; also of those that are not taken."""
 
 
 def select_steps(steps: Sequence[Step], options: Options) -> tuple[Step, ...]:
-    """Return the steps that are wanted, in their order.
-
-    Args:
-        steps: the whole ladder.
-        options: which of them, and the shard.
-
-    Raises:
-        BadOptionError: there is no such step, it comes too late, or the shard has a part in none.
-    """
+    """Return the steps that are wanted, in their order."""
     names = [step.name for step in steps]
     for name in (*options.only, *filter(None, [options.until])):
         if name not in names:
@@ -305,11 +286,6 @@ def run_steps(steps: Sequence[Step], tree: PortedTree, watch: StepObserver) -> S
 
     The summary comes whatever happens: an error, a defect or a full disk is a failure of the step
     that met it, and an interruption ends the ladder.
-
-    Args:
-        steps: the steps.
-        tree: what they look at.
-        watch: is told how it goes.
     """
     start = time.monotonic()
     results: list[Result] = []

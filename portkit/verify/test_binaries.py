@@ -22,7 +22,6 @@ from portkit.errors import VerificationError
 from portkit.verify.blame import attribute_diagnostics
 from portkit.verify.diagnostics import parse_cargo, parse_messages
 from portkit.verify.digests import digest_texts
-from portkit.verify.test_failures import summarize_failures
 from portkit.verify.type_check import list_complaints, parse_cargo_errors
 from portkit.workspace import process
 
@@ -64,10 +63,7 @@ class Binary:
 
     Attributes:
         name: its crate and source, such as ``toy_core unittests src/lib.rs``.
-        path: the program.
         folder: where cargo would run it: its package's.
-        package: the package's name.
-        version: the package's version.
         harness: whether it takes libtest's arguments; else it is one test.
     """
 
@@ -85,18 +81,7 @@ def build_binaries(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[Binary, ...]:
-    """Build test binaries with cargo and return them in the order of their names.
-
-    Args:
-        tree: the tree.
-        arguments: which ones: packages, features, targets, as ``cargo test`` takes them.
-        folder: the workspace; the tree's root by default.
-        environment: variables beside cargo's own.
-
-    Raises:
-        VerificationError: they cannot be built; the sentence has the first errors, with the rules
-            that wrote the lines where they are the port's.
-    """
+    """Build test binaries with cargo and return them in the order of their names."""
     root = folder or tree.root
     command = ("test", "--no-run", "--message-format=json", *arguments)
     done = tree.cargo(*command, folder=root, environment=environment)
@@ -149,10 +134,6 @@ def test_binary(
             memory limit allows.
         command: what starts a program on an emulated GPU. Each test has a process of its own then,
             since what one leaves behind there nobody has tested.
-
-    Raises:
-        VerificationError: the binary does not list its tests.
-        ToolError: the binary is gone.
     """
     runner = _Runner(tree, binary, environment or {}, reserved, command)
     names = runner.names()
@@ -172,13 +153,7 @@ def test_binary(
 
 
 def test_documentation(tree: PortedTree, *arguments: str, folder: Path | None = None) -> Results:
-    """Run the tests in the documentation, of which the first shard takes all.
-
-    Args:
-        tree: the tree.
-        arguments: packages and features, as ``cargo test`` takes them.
-        folder: the workspace; the tree's root by default.
-    """
+    """Run the tests in the documentation, of which the first shard takes all."""
     if tree.options.shard.index != 1:
         return Counter()
     patience = tree.options.test_seconds * _DOCUMENTATION_PATIENCE
@@ -239,7 +214,7 @@ class _Runner:
 
     @property
     def cache_inputs(self) -> tuple[str, ...]:
-        """What decides the results beside the names of the tests and the caller's key."""
+        """The inputs of the results besides the names of the tests and the caller's key."""
         return tuple(f"{name}={value}" for name, value in sorted(self.extra.items()))
 
     def names(self) -> tuple[str, ...]:
@@ -290,7 +265,6 @@ class _Runner:
         return found
 
     def _run_alone(self, name: str) -> str:
-        """Return the result of one test in a process of its own."""
         alone = ("--exact", name) if self.binary.harness else ()
         done = self._start(*alone, limit=self.tree.options.test_seconds)
         if done.silent or done.late:
@@ -305,7 +279,7 @@ class _Runner:
     def _start(
         self, *arguments: str, quiet: bool = False, limit: float | None = None
     ) -> process.FinishedProcess:
-        memory = limit_memory()
+        memory = find_memory_limit()
         before = () if quiet else self.command
         return self.tree.run(
             (*before, str(self.binary.path), *arguments),
@@ -318,7 +292,7 @@ class _Runner:
         )
 
     def _environment(self) -> Mapping[str, str]:
-        """Return what cargo gives a test (The Cargo Book, "Environment Variables")."""
+        """Return cargo's variables for a test (The Cargo Book, "Environment Variables")."""
         own = self.binary.path.parent
         variable = "DYLD_FALLBACK_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
         extra = {**self.tree.environment, **self.extra}
@@ -332,8 +306,8 @@ class _Runner:
         }
 
 
-def limit_memory() -> int | None:
-    """Return how many bytes one test process may take: nine tenths of what there is.
+def find_memory_limit() -> int | None:
+    """Return the memory limit of one test process: nine tenths of the memory.
 
     That of the machine, or of the control group, whichever is less; None where neither is known.
     """
@@ -346,7 +320,6 @@ def limit_memory() -> int | None:
 
 
 def _add_output(result: str, name: str, done: process.FinishedProcess) -> str:
-    """Return a result with what the test said where it failed."""
     essence = "" if result in GOOD else summarize_failures(done.lines).get(name, "")
     return f"{result} ({essence})" if essence else result
 
@@ -388,7 +361,6 @@ def _read_manifest(path: Path) -> Mapping[str, object]:
 
 
 def _list_harnessless_targets(manifest: Mapping[str, object]) -> set[str]:
-    """Return the names of the targets that do not use libtest."""
     found = set()
     for kind in ("test", "bench", "example", "bin", "lib"):
         section = manifest.get(kind, ())
@@ -397,3 +369,48 @@ def _list_harnessless_targets(manifest: Mapping[str, object]) -> set[str]:
             if isinstance(target, dict) and target.get("harness") is False:
                 found.add(str(target.get("name", "")))
     return found
+
+
+# What libtest writes before the output of a failed test (library/test/src/formatters/pretty.rs of
+# Rust), and what a panic writes (library/std/src/panicking.rs).
+_OUTPUT: Final = re.compile(r"---- (.+?)(?: - should panic)? stdout ----")
+_PANIC: Final = re.compile(r"thread .+ panicked at (.+?):?$")
+_END: Final = ("note: ", "stack backtrace:", "failures:")
+_LENGTH: Final = 200
+
+
+def summarize_failures(lines: Iterable[str]) -> dict[str, str]:
+    """Return the last message of each failed test that wrote one, by test name."""
+    outputs: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lines:
+        if match := _OUTPUT.match(line):
+            current = outputs.setdefault(match[1], [])
+        else:
+            current.append(line)
+    found = ((name, _summarize_failure(output)) for name, output in outputs.items())
+    return {name: essence for name, essence in found if essence}
+
+
+def _summarize_failure(output: Sequence[str]) -> str:
+    """Return the last panic with its position, or the error that the test returned."""
+    for index in range(len(output) - 1, -1, -1):
+        if match := _PANIC.match(output[index]):
+            said = _read_to_end(output[index + 1 :])
+            return _shorten(f"{said or 'panicked'}, at {match[1]}")
+        if output[index].startswith("Error: "):
+            return _shorten(" ".join(_read_to_end(output[index:]).split()))
+    return ""
+
+
+def _read_to_end(lines: Sequence[str]) -> str:
+    said: list[str] = []
+    for line in lines:
+        if line.startswith(_END) or (said and not line.strip()):
+            break
+        said.append(line.strip())
+    return "; ".join(filter(None, said))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1]}…"

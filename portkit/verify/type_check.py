@@ -1,4 +1,4 @@
-"""The step that asks whether the ported tree type-checks."""
+"""The step that type-checks the ported tree."""
 
 from __future__ import annotations
 
@@ -31,12 +31,10 @@ _UNBUILT: Final = "error: failed to run custom build command for "
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """What one run of the compiler over the crates that are looked at says.
+    """The result of one run of the compiler.
 
     Attributes:
-        good: whether everything compiled.
         found: its complaints, each with the lines that it names.
-        said: the errors of cargo itself.
     """
 
     good: bool
@@ -60,7 +58,8 @@ def check_types(tree: PortedTree) -> Outcome:
     unbuilt: set[str] = set()
     left_out: list[str] = []
     figures: dict[str, int] = {}
-    for features in _list_combinations(tree):
+    port, cuda = tree.feature, tree.source_feature
+    for features in ((), (port,), (cuda,), (cuda, port)):
         title = ",".join(features) or "no feature"
         if reason := find_missing_tool(tree, features):
             left_out.append(f"{title}: {reason}")
@@ -96,25 +95,9 @@ def check_types(tree: PortedTree) -> Outcome:
 
 
 def check(
-    tree: PortedTree,
-    command: str,
-    features: Sequence[str],
-    *rustc: str,
-    folder: Path | None = None,
+    tree: PortedTree, command: str, features: Sequence[str], *rustc: str, folder: Path | None = None
 ) -> CheckRun:
-    """Run ``cargo check`` or ``cargo clippy`` on every target of the crates that are looked at.
-
-    Args:
-        tree: the tree.
-        command: what follows ``cargo``.
-        features: the Cargo features, by name.
-        rustc: what the compiler is given beside; clippy alone can.
-        folder: where it runs; the tree's root by default.
-
-    Raises:
-        ToolError: cargo is missing.
-        VerificationError: cargo was killed, or the user names a crate that the tree does not have.
-    """
+    """Run ``cargo check`` or ``cargo clippy`` on every target of the chosen crates."""
     done = tree.cargo(
         command,
         *tree.compiled,
@@ -134,7 +117,7 @@ def check(
 
 
 def list_complaints(found: Sequence[Diagnostic], said: Sequence[str]) -> list[str]:
-    """Return what evidence names: the first complaints, or what cargo itself said."""
+    """Return the first diagnostics, or the errors of cargo itself."""
     if not found:
         return list(said[:SHOWN])
     more = len(found) - SHOWN
@@ -142,7 +125,7 @@ def list_complaints(found: Sequence[Diagnostic], said: Sequence[str]) -> list[st
 
 
 def parse_cargo_errors(lines: Sequence[str]) -> list[str]:
-    """Return the errors in what cargo wrote as text, each with its place if it has one.
+    """Return the errors in cargo's text, each with its position if it has one.
 
     A full disk comes first: it is the cause of whatever follows.
     """
@@ -155,11 +138,6 @@ def parse_cargo_errors(lines: Sequence[str]) -> list[str]:
             place = following.strip()
             found.append(f"{line} ({place[4:]})" if place.startswith("--> ") else line)
     return [*full[:1], *found]
-
-
-def _list_combinations(tree: PortedTree) -> tuple[tuple[str, ...], ...]:
-    job, cuda = tree.feature, tree.source_feature
-    return (), (job,), (cuda,), (cuda, job)
 
 
 def find_missing_tool(tree: PortedTree, features: Sequence[str]) -> str:

@@ -1,1 +1,1 @@
-"""The user's tree: crates, files, its repository, the programs on it, what is said about it."""
+"""The user's tree: crates, files, its repository, programs, findings."""

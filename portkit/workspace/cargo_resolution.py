@@ -1,4 +1,4 @@
-"""A model of how Cargo resolves the manifests of a tree: what it would refuse, and why.
+"""A model of how Cargo resolves the manifests of a tree, and of what it refuses.
 
 It covers what a port can break: members and paths, dependencies and their inheritance, features in
 all their forms, targets and their files. Versions of a registry are not resolved.
@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from portkit.syntax.features import is_feature_name
 from portkit.syntax.semver import version_precedence
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Manifest = Mapping[str, Any]
 
@@ -54,14 +51,7 @@ _FACTS: Final = {
 
 
 class CargoFault(Value, frozen=True, order=True):
-    """What Cargo refuses in a manifest.
-
-    Attributes:
-        path: the manifest.
-        kind: what is wrong; see ``fact``.
-        name: what the manifest names.
-        where: the folder, or the manifest, in which it would be.
-    """
+    """What Cargo refuses in a manifest."""
 
     path: str
     kind: str
@@ -78,17 +68,12 @@ class CargoFault(Value, frozen=True, order=True):
 
 
 class Manifests(Value, frozen=True, dict=True):
-    """The manifests of a tree.
+    """The manifests of a tree."""
 
-    Attributes:
-        inside: the parsed manifests by their folder, ``.`` for the root; None for one that cannot
-            be read.
-        outside: returns the manifest in a folder that is not in the tree, such as ``../gpu``, or
-            None if there is none that can be read.
-        has_file: tells whether the tree has a file.
-    """
-
+    # The parsed manifests by their folder, ``.`` for the root; None for one that cannot be read.
     inside: Mapping[str, Manifest | None]
+    # Returns the manifest in a folder that is not in the tree, such as ``../gpu``, or None if there
+    # is none that can be read.
     outside: Callable[[str], Manifest | None]
     has_file: Callable[[str], bool]
 
@@ -332,7 +317,7 @@ class _Crate(Value, frozen=True, dict=True):
 
 
 def _find_workspace_faults(root: _Crate) -> Iterator[CargoFault]:
-    """Yield what is wrong with the members of a workspace."""
+    """Yield the faults of the members of a workspace."""
     workspace = root.manifest.get("workspace")
     if not isinstance(workspace, dict):
         return

@@ -1,4 +1,4 @@
-"""The user's tree: crates, features, version and the files that are looked at."""
+"""The user's tree: crates, features, version and the files that portkit scans."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import os
 import posixpath
 import re
 import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portkit.errors import NotAWorkspaceError, ToolError
 from portkit.syntax.compressed_source import compress_source
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-from portkit.workspace.cargo_resolution import FILE, Manifests
+from portkit.workspace.cargo_resolution import FILE, Manifests, find_declared_dependencies
 from portkit.workspace.lock_file import read_locked_crates
 from portkit.workspace.manifest import parse_manifest
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 KERNELS = (".cu", ".cuh")
@@ -34,7 +32,6 @@ LARGEST_FILE = 16 << 20
 """How many bytes a file may have that is looked at; the largest seen has a fortieth."""
 SCANNED_FILES = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
-
 _NOWHERE = frozenset({errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR})
 """What the system answers of a link that leads to nothing (path_resolution(7))."""
 _DEPENDENCIES = ("dependencies", "dev-dependencies", "build-dependencies")
@@ -51,16 +48,10 @@ _AFTER_A_MERGE_OF_A_PORT = (
 
 
 class Crate(Value, frozen=True):
-    """A package of the workspace.
-
-    Attributes:
-        name: the package's name.
-        directory: relative to the workspace root, ``.`` for a package at the root.
-        manifest: the parsed ``Cargo.toml``.
-    """
+    """A package of the workspace."""
 
     name: str
-    directory: str
+    directory: str  # Relative to the workspace root, ``.`` for a package at the root.
     manifest: Mapping[str, Any]
 
     @property
@@ -78,42 +69,26 @@ class Crate(Value, frozen=True):
         return posixpath.normpath(f"{self.directory}/{said}") if isinstance(said, str) else None
 
     def depends_on_any(self, crates: Collection[str]) -> bool:
-        """Whether its manifest names one of some crates in any of its tables of dependencies."""
-        targets = self.manifest.get("target", {})
-        holders = (self.manifest, *(targets.values() if isinstance(targets, dict) else ()))
-        tables = (h.get(kind) for h in holders if isinstance(h, dict) for kind in _DEPENDENCIES)
+        """Whether its manifest depends on one of some crates."""
         return any(
-            name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
-            for table in tables
-            for name, entry in (table.items() if isinstance(table, dict) else ())
+            name in crates or entry.get("package") in crates
+            for _, name, entry in find_declared_dependencies(self.manifest)
         )
 
 
 class UnreadFile(Value, frozen=True):
-    """A file, or a folder, that could not be looked at.
-
-    Attributes:
-        path: relative to the root.
-        reason: why, as half a sentence.
-    """
+    """A file or a folder that could not be read."""
 
     path: str
     reason: str
 
 
 class Workspace(Value, frozen=True, dict=True):
-    """A Cargo workspace, or a single package, as it stands on disk.
-
-    Attributes:
-        root: the directory of the root manifest.
-        manifest: the parsed root manifest.
-        sources: every file that is looked at, by path relative to the root.
-        unread: files that could not be read, in order.
-    """
+    """A Cargo workspace, or a single package, as it is on disk."""
 
     root: Path
     manifest: Mapping[str, Any]
-    sources: Mapping[str, SourceFile]
+    sources: Mapping[str, SourceFile]  # Every file that is looked at, by path relative to the root.
     unread: tuple[UnreadFile, ...]
 
     @property
@@ -123,23 +98,17 @@ class Workspace(Value, frozen=True, dict=True):
 
     @property
     def left_out(self) -> tuple[UnreadFile, ...]:
-        """Every file that could not be looked at or understood."""
+        """Every file that could not be read or understood."""
         return (*self.unread, *self._manifests[1])
 
     @cached_property
     def manifests(self) -> Manifests:
         """Every manifest of the tree, as Cargo would resolve them."""
-        return Manifests(self._manifests[2], self._read_outside, self._has_file)
-
-    def _read_outside(self, folder: str) -> dict[str, Any] | None:
-        """Return the manifest in a folder that is not in the tree; None if none can be read."""
-        try:
-            return parse_manifest(read_regular(self.root / folder / FILE, LARGEST_FILE))
-        except (OSError, ValueError):
-            return None
-
-    def _has_file(self, path: str) -> bool:
-        return path in self.sources or (self.root / path).is_file()
+        return Manifests(
+            self._manifests[2],
+            lambda folder: _read_manifest(self.root / folder),
+            lambda path: path in self.sources or (self.root / path).is_file(),
+        )
 
     @cached_property
     def _manifests(
@@ -177,7 +146,7 @@ class Workspace(Value, frozen=True, dict=True):
         return ""
 
     def find_requirement(self, crate: str) -> str:
-        """Return the version that the tree asks for of a crate from a registry, else empty.
+        """Return the version of a registry crate that the tree requires, or an empty string.
 
         The workspace's own table counts before those of the packages, which come by directory.
         """
@@ -185,7 +154,7 @@ class Workspace(Value, frozen=True, dict=True):
 
     @cached_property
     def requirements(self) -> Mapping[str, str]:
-        """The version that the tree asks for of each crate from a registry."""
+        """The version of each registry crate that the tree requires."""
         found: dict[str, str] = {}
         for _, table in self._tables("dependencies"):
             for crate, entry in table.items():
@@ -197,13 +166,12 @@ class Workspace(Value, frozen=True, dict=True):
     def depends_on_crate(
         self, crates: Collection[str], *, shared: bool = True, tests: bool = True
     ) -> bool:
-        """Whether a manifest of the tree names one of some crates, wherever that comes from.
+        """Whether a manifest of the tree depends on one of some crates, from any source.
 
         A dependency may be called otherwise than its crate (the Cargo book, chapter "Specifying
         Dependencies", section "Renaming dependencies in Cargo.toml").
 
         Args:
-            crates: their names.
             shared: whether what the workspace offers counts where no crate takes it.
             tests: whether what tests, examples and build scripts alone take counts.
         """
@@ -222,7 +190,7 @@ class Workspace(Value, frozen=True, dict=True):
         )
 
     def asked(self) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-        """Yield each dependency: the manifest's folder, its name there, its crate, what is said.
+        """Yield each dependency: the manifest's folder, its name there, its crate, its entry.
 
         What the workspace says of a crate stands for those that take it from there.
         """
@@ -234,7 +202,7 @@ class Workspace(Value, frozen=True, dict=True):
 
     @property
     def outside(self) -> frozenset[str]:
-        """Where dependencies lie that are not in the tree, from its root: ``../gpu``."""
+        """The folders of dependencies outside the tree, from its root: ``../gpu``."""
         patched = self.manifest.get("patch")
         instead = patched.values() if isinstance(patched, dict) else ()
         tables = [*self._tables(*_DEPENDENCIES), *((".", table) for table in instead)]
@@ -247,7 +215,7 @@ class Workspace(Value, frozen=True, dict=True):
         return frozenset(path for path in found if path.startswith("../"))
 
     def _tables(self, *kinds: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the tables of dependencies, the workspace's own first, and where each stands."""
+        """Yield the folder and the entries of each table of dependencies, the workspace's first."""
         holders = [(".", self.manifest.get("workspace", {}))]
         for package in self.crates:
             targets = package.manifest.get("target", {})
@@ -259,14 +227,13 @@ class Workspace(Value, frozen=True, dict=True):
 
     @cached_property
     def locked(self) -> Mapping[str, frozenset[str]]:
-        """The crates that each crate of ``Cargo.lock`` needs; nothing where there is none."""
+        """The crates that each crate of ``Cargo.lock`` needs; empty without that file."""
         return read_locked_crates(self.root)
 
     def dependency(self, crate: Crate, name: str) -> Mapping[str, Any]:
-        """Return what a crate says of a dependency, with what the workspace says of it before.
+        """Return the entry of a dependency, merged with the entry of the workspace.
 
         Args:
-            crate: the crate.
             name: what the crate calls it; nothing is returned where it has none of the name.
         """
         own = crate.manifest.get("dependencies", {}).get(name)
@@ -278,12 +245,10 @@ class Workspace(Value, frozen=True, dict=True):
 
     def crate_of(self, path: str) -> Crate | None:
         """Return the innermost crate whose directory holds ``path``."""
-        best: Crate | None = None
-        for crate in self.crates:
-            inside = crate.directory == "." or path.startswith(crate.directory + "/")
-            if inside and (best is None or len(crate.directory) > len(best.directory)):
-                best = crate
-        return best
+        around = (
+            c for c in self.crates if c.directory == "." or path.startswith(f"{c.directory}/")
+        )
+        return max(around, key=lambda crate: len(crate.directory), default=None)
 
     def is_build_script(self, path: str) -> bool:
         """Whether a file is the build script of a crate (the Cargo book, key ``build``)."""
@@ -300,22 +265,23 @@ def find_workspace_root(path: Path) -> Path | None:
     innermost = None
     path = path.resolve()
     for folder in (path, *path.parents):
-        try:
-            manifest = parse_manifest(read_regular(folder / "Cargo.toml", LARGEST_FILE))
-        except (OSError, ValueError):  # there is none, or no tree that could be looked at
-            continue
-        if "workspace" in manifest:
+        manifest = _read_manifest(folder)
+        if manifest is not None and "workspace" in manifest:
             return folder
-        innermost = innermost or folder
+        innermost = innermost or (folder if manifest is not None else None)
     return innermost
 
 
-def check_folder(directory: Path) -> None:
-    """Check that what a user names as a workspace is a folder.
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return the manifest in a folder; None if there is none that can be read."""
+    try:
+        return parse_manifest(read_regular(folder / FILE, LARGEST_FILE))
+    except (OSError, ValueError):
+        return None
 
-    Raises:
-        NotAWorkspaceError: it is none, or is not there.
-    """
+
+def check_folder(directory: Path) -> None:
+    """Refuse a workspace that is no folder."""
     if not directory.is_dir():
         there = "is no folder" if directory.exists() else "does not exist"
         raise NotAWorkspaceError(
@@ -324,11 +290,7 @@ def check_folder(directory: Path) -> None:
 
 
 def read_root_manifest(directory: Path) -> dict[str, Any]:
-    """Return the root manifest of the workspace at ``directory``.
-
-    Raises:
-        NotAWorkspaceError: there is no readable one with a package or a workspace.
-    """
+    """Return the root manifest of the workspace at ``directory``."""
     check_folder(directory)
     manifest_path = directory / "Cargo.toml"
     try:
@@ -358,9 +320,6 @@ def load_workspace(directory: Path) -> Workspace:
     """Read the workspace at ``directory``.
 
     Symbolic links are never followed: what they lead to is not part of the tree.
-
-    Args:
-        directory: the directory that holds the root ``Cargo.toml``.
 
     Raises:
         NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
@@ -393,7 +352,7 @@ def load_workspace(directory: Path) -> Workspace:
 
 
 def _fault(manifest: Path, error: Exception) -> str:
-    """Return what is wrong with a root manifest that cannot be read, and what to do about it."""
+    """Return a message about a root manifest that cannot be read."""
     try:
         data = read_regular(manifest, LARGEST_FILE)
     except OSError:
@@ -405,7 +364,7 @@ def _fault(manifest: Path, error: Exception) -> str:
 
 
 def _conflict(data: bytes) -> int:
-    """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
+    """Return the line, from 1, of the first merge conflict in a file; 0 if there is none."""
     if b"<<<<<<<" not in data:  # the pattern below takes far longer
         return 0
     found = _CONFLICT.search(data)
@@ -413,7 +372,7 @@ def _conflict(data: bytes) -> int:
 
 
 def _conflicts(source: SourceFile) -> Iterator[tuple[str, int]]:
-    """Yield a file of code and the line of its first conflict, where it holds one."""
+    """Yield a file of code and the line of its first merge conflict, if it has one."""
     line = 0 if source.path.endswith(".md") else _conflict(source.data)
     # A text in Rust may hold what looks like a conflict.
     if line and not (source.path.endswith(".rs") and not source.tree.root_node.has_error):
@@ -421,11 +380,7 @@ def _conflicts(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 
 def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
-    """Refuse a tree in the middle of a merge: nothing true can be said of a file with both sides.
-
-    Raises:
-        NotAWorkspaceError: there are files with conflicts.
-    """
+    """Refuse a tree in the middle of a merge."""
     if found:
         (path, line), *more = found
         others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""
@@ -434,7 +389,7 @@ def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
 
 
 def _suggest_ending_merge(root: Path) -> str:
-    """Return what to do about a merge that is not ended: of upstream, or of a port of it."""
+    """Return advice about an unfinished merge: of upstream, or of a generated port."""
     from portkit.workspace.generated_ports import read_generated_port  # few trees are being merged
 
     try:
@@ -452,12 +407,9 @@ def _workspace_above(directory: Path) -> Path | None:
     """
     place = directory.resolve()
     for above in place.parents:
-        try:
-            manifest = parse_manifest(read_regular(above / "Cargo.toml", LARGEST_FILE))
-        except (OSError, ValueError):
-            continue
-        members = manifest.get("workspace", {}).get("members")
-        if "workspace" in manifest:
+        manifest = _read_manifest(above)
+        if manifest is not None and "workspace" in manifest:
+            members = manifest["workspace"].get("members")
             path = place.relative_to(above).as_posix()
             named = isinstance(members, list) and any(
                 isinstance(member, str) and PurePosixPath(path).match(member) for member in members
@@ -467,7 +419,7 @@ def _workspace_above(directory: Path) -> Path | None:
 
 
 def _find_files(root: Path) -> tuple[list[str], list[UnreadFile]]:
-    """Return the files to look at, sorted, and what cannot be looked at.
+    """Return the files to scan, sorted, and those that cannot be read.
 
     A link is not followed. What it leads to is looked at where it stands, if that is in the tree.
     """
@@ -497,7 +449,7 @@ def _find_files(root: Path) -> tuple[list[str], list[UnreadFile]]:
 
 
 def _why_not_followed(root: Path, link: os.DirEntry[str]) -> str:
-    """Return why what a link leads to is not looked at, as half a sentence.
+    """Return why the target of a link is not scanned, as half a sentence.
 
     Empty where nothing is missed: the link leads to what is looked at where it stands, or to what
     would not be looked at inside of the tree either.
@@ -514,7 +466,7 @@ def _why_not_followed(root: Path, link: os.DirEntry[str]) -> str:
 
 
 def _exists(link: os.DirEntry[str]) -> bool:
-    """Whether a link leads to anything, or to what the system does not show."""
+    """Whether the target of a link exists, or may exist."""
     try:
         link.stat()
     except OSError as error:
@@ -523,7 +475,7 @@ def _exists(link: os.DirEntry[str]) -> bool:
 
 
 def _may_be_folder(link: os.DirEntry[str]) -> bool:
-    """Whether a link leads to a folder, or to what the system does not show."""
+    """Whether the target of a link is a folder, or may be one."""
     try:
         return link.is_dir()
     except OSError as error:

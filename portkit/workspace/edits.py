@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from portkit.errors import PlanError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.finding import Edit, Finding
+from portkit.syntax.source_file import SourceFile
+from portkit.workspace.finding import Edit, Finding
 
 
 class Piece(NamedTuple):
@@ -26,16 +23,9 @@ class Piece(NamedTuple):
 
 
 def apply_edits(source: SourceFile, findings: Sequence[Finding]) -> bytes:
-    """Return a file with what findings write there.
+    """Return the content of a file with the edits of findings.
 
     Two findings may take the same bytes away: two arms alike, of which either replaces a third.
-
-    Args:
-        source: the file.
-        findings: what is found in it.
-
-    Raises:
-        PlanError: two findings want to edit the same bytes.
     """
     if clash := find_clash(findings):
         (first, second), at = clash
@@ -62,12 +52,7 @@ def find_clash(findings: Iterable[Finding]) -> tuple[tuple[Finding, Finding], in
 
 
 def write_edits(source: SourceFile, findings: Iterable[Finding]) -> tuple[bytes, tuple[Piece, ...]]:
-    """Return a file with the edits of findings that do not clash, and where each edit went.
-
-    Args:
-        source: the file.
-        findings: what is found in it.
-    """
+    """Return a file with edits that do not clash, and the position of each edit."""
     out: list[bytes] = []
     pieces: list[Piece] = []
     at = length = 0

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from portkit.syntax.source_file import SourceFile
 
 VERBS: Final = ("exclude", "keep")
 """The verbs of such a comment; ``keep`` is how portkit 0.1 wrote it."""
@@ -33,18 +30,7 @@ _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
 
 
 class ExclusionComment(Value, frozen=True):
-    """A comment that keeps what begins below it, or on its own line.
-
-    Attributes:
-        path: the file.
-        span: the comment's line.
-        codes: what is kept.
-        first: the first line at which a kept place may begin.
-        last: the last one.
-        reason: why; empty where the comment gives none.
-        verb: what is to be done.
-        mark: what it begins with, where that is not the mark of such comments.
-    """
+    """A comment that excludes the findings below it, or on its own line."""
 
     path: str
     span: Span
@@ -53,15 +39,15 @@ class ExclusionComment(Value, frozen=True):
     last: int
     reason: str
     verb: str
-    mark: str = MARK
+    mark: str = MARK  # What it begins with, where that is not the mark of such comments.
 
     @property
     def is_complete(self) -> bool:
-        """Whether it says what is to be done, and why; another keeps nothing."""
+        """Whether it has codes and a reason; otherwise it excludes nothing."""
         return self.mark == MARK and self.verb in VERBS and bool(self.reason)
 
     def excludes(self, code: str, line: int) -> bool:
-        """Whether it keeps a place with this code that begins at this line of its file."""
+        """Whether it excludes a finding of this code that begins at this line."""
         return self.is_complete and code in self.codes and self.first <= line <= self.last
 
 

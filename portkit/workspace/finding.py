@@ -1,4 +1,4 @@
-"""What a rule says about a site.
+"""The finding of a rule at a site.
 
 A *site* is a place in the tree where a backend decision stands. A *finding* is what one rule says
 about one site. Offsets are byte offsets into the file as it stands on disk; lines and columns are
@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from portkit.syntax.span import Span
 
 
 class Applicability(StrEnum):
-    """How far a finding may be trusted without a person."""
+    """How far a finding can be trusted without a review."""
 
     SAFE = "safe"
     """Mechanical: the written counterpart follows from the CUDA side."""
@@ -53,17 +50,11 @@ class Edit(NamedTuple):
 
 
 class NewFile(Value, frozen=True):
-    """A file that the port adds, with its whole text.
-
-    Attributes:
-        path: relative to the workspace root, with ``/``.
-        text: its text.
-        before: what stands there and is replaced; none for a file that is new.
-    """
+    """A file that the port adds, with its whole text."""
 
     path: str
     text: str
-    before: bytes | None = None
+    before: bytes | None = None  # What stands there and is replaced; none for a file that is new.
 
 
 def no_files() -> tuple[NewFile, ...]:
@@ -71,63 +62,61 @@ def no_files() -> tuple[NewFile, ...]:
     return ()
 
 
-class Finding(Value, frozen=True):
-    """What one rule says about one site.
+Place = tuple[str, str, Span]
+"""The path, the code and the span of a finding."""
 
-    Attributes:
-        code: the rule's stable code, ``PKnnn``.
-        path: the file, relative to the workspace root, with ``/``.
-        span: the construct that the port changes or copies.
-        construct: the kind of construct in words, such as ``match arm: Device``.
-        symbol: the item that holds it, such as ``Device::location``.
-        applicability: how far it may be trusted.
-        status: what the tree shows now.
-        message: one sentence for the reader of the report.
-        edits: what to change in ``path``; empty unless ``status`` is ``todo``.
-        instead: what to change in ``path`` if the place is left out, so that the tree compiles.
-        files: makes the files to add; called only when they are written.
-        claims: the spans whose backend mentions the finding accounts for.
-        detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
-            text.
-        reason: why, where the message says more than that: in the profile's words, or without the
-            figures of this tree.
-        excepted: whether a person, and no rule or profile, has decided to leave the place alone.
-        outdated: whether it is about a file that was written as a whole and is not what would be
-            written now.
-        looked_at: whether a person has accepted the place as it is (``portkit review``).
-        entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
-        shadowed: the entries that would decide about it as well, if ``entry`` did not come first.
-        line: the line, from 1, in a file that is none of the tree's sources, such as
-            ``portkit.toml``; 0 where ``span`` says it.
-    """
+
+class Finding(Value, frozen=True):
+    """The result of one rule at one site."""
 
     code: str
-    path: str
+    path: str  # The file, relative to the workspace root, with ``/``.
     span: Span
-    construct: str
-    symbol: str
+    construct: str  # The kind of construct in words, such as ``match arm: Device``.
+    symbol: str  # The item that holds it, such as ``Device::location``.
     applicability: Applicability
     status: Status
     message: str
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Edit, ...] = ()  # What to change in ``path``; empty unless ``status`` is ``todo``.
+    # Makes the files to add; called only when they are written.
     files: Callable[[], tuple[NewFile, ...]] = no_files
-    claims: tuple[Span, ...] = ()
+    claims: tuple[Span, ...] = ()  # The spans whose backend mentions the finding accounts for.
+    # More lines for the reader, such as what upstream has changed; it may hold upstream's text.
     detail: str = ""
+    # Why, where the message says more than that: in the profile's words, or without the figures of
+    # this tree.
     reason: str = ""
+    # Whether a person, and no rule or profile, has decided to leave the place alone.
     excluded: bool = False
+    # Whether it is about a file that was written as a whole and is not what would be written now.
     outdated: bool = False
-    entry: str = ""
+    entry: str = ""  # The entry of the codebase's profile that it comes from, such as ``patch 3``.
+    # The entries that would decide about it as well, if ``entry`` did not come first.
     shadowed: tuple[str, ...] = ()
-    instead: tuple[Edit, ...] = ()
+    # What to change in ``path`` if the place is left out, so that it compiles.
+    fallback_edits: tuple[Edit, ...] = ()
+    # Whether an arm that answers with an error stands at the place.
+    replaces_error_arm: bool = False
+    # The types whose values it is about, as the file calls them: the enum of a variant, those that
+    # a pattern names.
+    types: tuple[str, ...] = ()
+    renamed: tuple[str, str] = ("", "")  # A name, and what it becomes or could become.
+    # Whether a person has accepted the place as it is (``portkit review``).
     looked_at: bool = False
+    # The line, from 1, in a file that is none of the tree's sources, such as ``portkit.toml``; 0
+    # where ``span`` says it.
     line: int = 0
+
+    @property
+    def place(self) -> Place:
+        """What identifies the finding within one scan."""
+        return self.path, self.code, self.span
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:
     """Return the identity of a finding that survives shifted lines.
 
     Args:
-        finding: the finding.
         ordinal: its place, from 1, among findings of the same code, path, construct and symbol.
 
     Returns:

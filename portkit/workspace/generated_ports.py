@@ -1,4 +1,4 @@
-"""Commits that hold a pure port: a version of upstream, ported, with nothing of a person's in it.
+"""Commits that hold a generated port: a version of upstream, ported, without manual edits.
 
 Each is on a branch of its own, and its message says in trailers (git-interpret-trailers(1)) what it
 was made from. The parents are the pure port before it and the commit of upstream, so that git finds
@@ -9,17 +9,14 @@ the port's.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.syntax.value import Value
 from portkit.workspace.git_runner import run_git
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 AUTHOR: Final = "portkit"
 """The author's name of a pure port, as ``git blame`` shows it."""
-
 _UPSTREAM: Final = "Portkit-Upstream"
 _VERSION: Final = "Portkit-Version"
 _GATING: Final = "Portkit-Gating"
@@ -27,41 +24,25 @@ _TRAILER: Final = re.compile(rb"^(Portkit-[A-Za-z]+): (\S+)$", re.MULTILINE)
 
 
 class GeneratedPort(Value, frozen=True):
-    """A commit that holds a pure port.
-
-    Attributes:
-        commit: its hash.
-        tree: the hash of its files.
-        upstream: the hash of upstream's commit that it is the port of.
-        gating: how a tree without the feature is kept compiling.
-    """
+    """A commit that holds a generated port."""
 
     commit: str
     tree: str
-    upstream: str
+    upstream: str  # The hash of upstream's commit that it is the port of.
     gating: str
 
 
 def format_trailers(upstream: str, version: str, gating: str) -> str:
-    """Return the last lines of the message of a pure port.
-
-    Args:
-        upstream: the hash of upstream's commit.
-        version: portkit's own.
-        gating: see ``PurePort``.
-    """
+    """Return the trailers of the commit message of a generated port."""
     said = {_UPSTREAM: upstream, _VERSION: version, _GATING: gating}
     return "".join(f"{key}: {value}\n" for key, value in said.items())
 
 
 def read_generated_port(root: Path, commit: str) -> GeneratedPort | None:
-    """Return what a commit says of the pure port that it holds; none where it holds none.
+    """Return the generated port that a commit holds, or None.
 
     A commit that somebody has squashed or amended may have kept the trailers: upstream must be
     among its parents, and the author be portkit.
-
-    Raises:
-        ToolError: git is missing.
     """
     read = run_git(root, "cat-file", "commit", commit)
     head, _, message = read.stdout.partition(b"\n\n")
@@ -79,11 +60,7 @@ def read_generated_port(root: Path, commit: str) -> GeneratedPort | None:
 
 
 def find_last_generated_port(root: Path, revision: str) -> GeneratedPort | None:
-    """Return the last pure port in the history of a revision; none where there is none.
-
-    Raises:
-        ToolError: git is missing.
-    """
+    """Return the last generated port in the history of a revision, or None."""
     wanted = (f"--grep=^{_UPSTREAM}: ", f"--author=^{AUTHOR} <")
     found = run_git(root, "rev-list", "--topo-order", *wanted, revision, "--")
     commits = found.stdout.decode().split() if found.returncode == 0 else []

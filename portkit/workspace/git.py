@@ -1,21 +1,16 @@
-"""The user's git repository: where its directory is, and whether the tree may be written to."""
+"""The user's git repository: whether portkit may write to the tree."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
-from portkit.workspace.git_repository import find_repository
-from portkit.workspace.git_runner import run_git
+from portkit.workspace.git_output import read_git
+from portkit.workspace.git_repository import Repository, find_repository
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from portkit.workspace.git_repository import Repository
 
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 50
@@ -36,7 +31,7 @@ _UNDER_WAY: Final = {
 
 
 class GitState(Enum):
-    """How far git could bring a tree back as it stands."""
+    """How far git could restore a tree as it is now."""
 
     WHOLE = 1
     """All that is in the repository is committed."""
@@ -47,11 +42,7 @@ class GitState(Enum):
 
 
 def check_idle(repository: Repository) -> None:
-    """Refuse a repository in which git is in the middle of something.
-
-    Raises:
-        HistoryError: it is; the sentence says in what.
-    """
+    """Refuse a repository in which git is in the middle of something."""
     for name, what in _UNDER_WAY.items():
         if (repository.git_dir / name).exists():
             raise HistoryError(
@@ -80,17 +71,8 @@ def check_clean(
     control.
 
     Args:
-        root: the workspace root.
-        allow_dirty: accept uncommitted changes.
-        allow_no_vcs: accept a tree without a git repository.
-        allow_staged: accept changes that are staged.
         own: whether a change is a user's word to portkit, which is no change of the tree's: of a
             path below the root, what is committed, empty where nothing is, and what stands.
-        options: whether the user has the options to accept what is refused.
-
-    Raises:
-        DirtyTreeError: there are uncommitted changes, or no repository.
-        ToolError: git is missing or failed.
     """
     if allow_dirty and allow_no_vcs:
         return
@@ -128,19 +110,12 @@ def check_clean(
 
 
 def _suggest_option(option: str, *, options: bool) -> str:
-    """Return the end of a sentence about what is refused, with the option that accepts it."""
+    """Return the end of an error message, with the option that permits the operation."""
     return f", or pass {option}" if options else ""
 
 
 def read_git_state(root: Path) -> GitState:
-    """Return how far git could bring a tree back as it stands.
-
-    Args:
-        root: the workspace root.
-
-    Raises:
-        DiskError: the disk does not tell.
-    """
+    """Return how far git could restore a tree as it is now."""
     root = root.resolve()
     repository = find_repository(root)
     try:
@@ -152,16 +127,12 @@ def read_git_state(root: Path) -> GitState:
 
 
 def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
-    """Return the repository's dirty paths and those that are only staged, relative to its top.
-
-    Raises:
-        ToolError: git is missing or failed.
-    """
+    """Return the repository's dirty paths and those that are only staged, relative to its top."""
     # The format is porcelain v1 of git-status(1): two letters, a blank, a path, NUL.
     # In a submodule git would follow that repository's configuration: what lies in its work tree is
     # left to itself, as portkit writes there only where the workspace reaches into it.
     options = ("-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
-    output = _git(root, "status", "--porcelain=v1", *options).stdout
+    output = read_git(root, "status", "--porcelain=v1", *options)
     dirty: list[str] = []
     staged: list[str] = []
     for entry in output.split(b"\0"):
@@ -174,31 +145,18 @@ def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
 
 
 def _is_own(root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]) -> bool:
-    """Whether what is uncommitted of a file is a user's word to portkit."""
+    """Whether the uncommitted change of a file is a decision of the user for portkit."""
     try:
         after = read_regular(path, _LARGEST_OWN, follow=False)
         below = path.relative_to(root).as_posix()
     except (OSError, ValueError):  # it is gone, a folder, a link; or it lies outside the workspace
         return False
-    committed = _git(root, "cat-file", "blob", f"HEAD:./{below}", accept=(0, 128))
-    return own(below, committed.stdout, after)
+    committed = read_git(root, "cat-file", "blob", f"HEAD:./{below}", accept=(0, 128))
+    return own(below, committed, after)
 
 
 def _is_ignored(root: Path) -> bool:
-    arguments = ("check-ignore", "--quiet", "--", str(root))
-    return _git(root.parent, *arguments, accept=(0, 1)).returncode == 0
-
-
-def _git(
-    directory: Path, *arguments: str, accept: tuple[int, ...] = (0,)
-) -> subprocess.CompletedProcess[bytes]:
-    done = run_git(directory, *arguments)
-    if done.returncode not in accept:
-        said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
-        raise ToolError(
-            f"`git {arguments[0]}` failed in {directory} ({said[0]}): mend the repository"
-        )
-    return done
+    return read_git(root.parent, "check-ignore", "--", str(root), accept=(0, 1)) != b""
 
 
 def list_paths(paths: Sequence[str]) -> str:

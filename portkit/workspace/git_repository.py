@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import DiskError
 from portkit.syntax.value import Value
 from portkit.workspace.regular_files import read_regular
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_LONGEST_GIT_FILE: Final = 1 << 16
-"""How many bytes a ``.git`` file may have: it holds one path."""
+_LONGEST_GIT_FILE: Final = 1 << 16  # How many bytes a ``.git`` file may have: it holds one path.
 
 
 class Repository(Value, frozen=True):
-    """A git work tree.
-
-    Attributes:
-        top: the work tree's top folder.
-        git_dir: its git directory; that of a linked work tree is its own, not the shared one.
-    """
+    """A git work tree."""
 
     top: Path
-    git_dir: Path
+    git_dir: Path  # Its git directory; that of a linked work tree is its own, not the shared one.
 
     @property
     def common(self) -> Path:
@@ -38,14 +30,7 @@ class Repository(Value, frozen=True):
 
 
 def find_repository(directory: Path) -> Repository | None:
-    """Return the innermost git work tree that holds a directory, without running git.
-
-    Args:
-        directory: an absolute path.
-
-    Raises:
-        DiskError: the disk does not tell.
-    """
+    """Return the innermost git work tree that holds a directory, without running git."""
     try:
         for top in (directory, *directory.parents):
             git_dir = _git_dir(top / ".git")
@@ -61,7 +46,7 @@ def find_repository(directory: Path) -> Repository | None:
 
 
 def _git_dir(entry: Path) -> Path | None:
-    """Return the git directory that a ``.git`` entry stands for.
+    """Return the git directory that a ``.git`` entry names.
 
     It is a directory or, in linked work trees and submodules, a file that names one
     (gitrepository-layout(5)).

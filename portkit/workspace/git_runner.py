@@ -12,25 +12,21 @@ import errno
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from portkit.errors import DiskError, ToolError
-from portkit.workspace.git_repository import find_repository
+from portkit.errors import DiskError, HistoryError, ToolError
+from portkit.workspace.git_repository import Repository, find_repository
 from portkit.workspace.git_settings import (
+    Setting,
     find_repository_filters,
     read_settings,
     switch_off_hooks,
     write_settings,
 )
 from portkit.workspace.programs import find_program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from portkit.workspace.git_repository import Repository
-    from portkit.workspace.git_settings import Setting
 
 _OFF: Final = {
     "core.fsmonitor": "false",
@@ -42,23 +38,17 @@ _OFF: Final = {
     "submodule.recurse": "false",  # would follow the configuration of another repository
 }
 """Settings of the user's and of the system's that do not count either."""
-
 _HIDDEN: Final = frozenset({"config", "config.worktree", "hooks"})
 """Files of a git directory that git is not shown."""
-
 _LIST: Final = ("config", "--list", "--show-scope", "-z")
 
-_MAY_BEGIN: Final = "packed-refs"
-"""A file that git may write into a git directory that has none."""
-
+_MAY_BEGIN: Final = "packed-refs"  # A file that git may write into a git directory that has none.
 _FULL: Final = tuple(
     os.strerror(number).encode()
     for number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 )
 """What git says, in the words of the system, where a disk is full."""
-
-_PATIENCE: Final = 120.0
-"""How long git may take, in seconds: a large tree takes a few."""
+_PATIENCE: Final = 120.0  # How long git may take, in seconds: a large tree takes a few.
 
 
 def run_git(
@@ -72,13 +62,6 @@ def run_git(
 
     The variables that turn git to another repository are not passed on. A command that only looks
     writes nothing, not even to refresh the index.
-
-    Args:
-        directory: where it runs.
-        arguments: the subcommand and its arguments.
-        index: an index file of our own, in place of the repository's.
-        given: its standard input.
-        variables: more variables of its environment.
 
     Raises:
         ToolError: git is missing or takes too long; a failing one is for the caller to judge.
@@ -99,25 +82,13 @@ def run_git(
 
 
 def query_config(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run ``git config`` on all that a repository is configured with; that runs no program.
-
-    Args:
-        directory: where it runs.
-        arguments: the options of ``git config``.
-
-    Raises:
-        ToolError: git is missing or takes too long.
-    """
+    """Run ``git config`` on all that a repository is configured with; that runs no program."""
     environment = _environment() | _name(find_repository(directory.resolve()))
     return _run(directory, environment, ("config", *arguments))
 
 
 def find_silenced_filters(directory: Path) -> frozenset[str]:
-    """Return the names of the filters that do nothing here, since only the repository names them.
-
-    Raises:
-        ToolError: git is missing or takes too long.
-    """
+    """Return the names of the filters that only the repository names, so that they do nothing."""
     return find_repository_filters(_list_settings(directory, find_repository(directory.resolve())))
 
 
@@ -153,16 +124,13 @@ def _name(repository: Repository | None) -> dict[str, str]:
 def _show_repository(
     repository: Repository | None, settings: Sequence[Setting]
 ) -> Iterator[Mapping[str, str]]:
-    """Show git the repository with the allowed settings alone, and without hooks.
+    """Show git the repository with only the allowed settings, and without hooks.
 
     It is the folder that ``GIT_COMMON_DIR`` names (git(1)): links to all that is in the
     repository's own, and another configuration.
 
     Yields:
         The variables that lead git there.
-
-    Raises:
-        DiskError: there is no place for the folder.
     """
     if repository is None:
         yield _name(None)
@@ -235,3 +203,29 @@ def _run(
             " space and run portkit again"
         )
     return done
+
+
+_IDENTITY: Final = tuple(
+    f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")
+)
+"""The variables that say who commits, which count as git's configuration does (git(1))."""
+
+
+def read_identity(directory: Path) -> dict[str, str]:
+    """Return the variables under which git commits in the user's name, and makes up none."""
+    variables = {key: os.environ[key] for key in _IDENTITY if key in os.environ}
+    read_committer(directory, variables)
+    return variables
+
+
+def read_committer(directory: Path, variables: Mapping[str, str]) -> str:
+    """Return the committer, as ``git var GIT_COMMITTER_IDENT`` prints it."""
+    arguments = ("-c", "user.useConfigOnly=true", "var")
+    for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        done = run_git(directory, *arguments, who, variables=variables)
+        if done.returncode != 0:
+            raise HistoryError(
+                f"git knows no name and e-mail to commit with in {directory}: set them with `git"
+                " config user.name` and `git config user.email`; nothing was changed"
+            )
+    return done.stdout.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What git tells of a port that is committed: the commits of a series, and lines by file."""
+"""The history of a committed port: the commits of a series, and changed lines by file."""
 
 from __future__ import annotations
 
@@ -6,32 +6,22 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from portkit.errors import ToolError
 from portkit.syntax.value import Value
-from portkit.workspace.git_runner import run_git
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from portkit.workspace.git_output import read_git
 
 TRAILER: Final = "Portkit-Series"
 """The trailer (git-interpret-trailers(1)) that says which commit of how many it is."""
 
 
 class SeriesCommit(Value, frozen=True):
-    """A commit of a series, or one that somebody has put between two.
-
-    Attributes:
-        commit: its hash.
-        parent: the hash of its first parent, empty where it has none.
-        subject: the first line of its message.
-        last: whether the series ends with it.
-    """
+    """A commit of a series, or one that somebody has put between two."""
 
     commit: str
-    parent: str
+    parent: str  # The hash of its first parent, empty where it has none.
     subject: str
     last: bool
 
@@ -40,16 +30,15 @@ def find_series_members(root: Path) -> tuple[SeriesCommit, ...]:
     """Return the commits of the last series on the way to ``HEAD``, the first one first.
 
     What somebody has committed after it is no part of it. None where there is no series.
-
-    Raises:
-        ToolError: git is missing or failed.
     """
     form = f"--format=%H%x00%P%x00%s%x00%(trailers:key={TRAILER},valueonly,separator=%x20)"
-    text = _git(root, "log", "--first-parent", "-z", f"--grep=^{TRAILER}:", "--max-count=1", form)
+    text = read_git(
+        root, "log", "--first-parent", "-z", f"--grep=^{TRAILER}:", "--max-count=1", form
+    )
     if not text:
         return ()
     end = text.split(b"\0")[0].decode()
-    fields = _git(root, "log", "--first-parent", "-z", form, end).split(b"\0")
+    fields = read_git(root, "log", "--first-parent", "-z", form, end).split(b"\0")
     found: list[SeriesCommit] = []
     for commit, parents, subject, said in zip(*(fields[i::4] for i in range(4)), strict=False):
         match = re.match(rb"(\d+)/(\d+)\s*$", said)
@@ -65,22 +54,15 @@ def count_changed_lines(root: Path, commit: str) -> Mapping[str, tuple[int, int]
     """Return how many lines of each file were added and removed since a commit, sorted by path.
 
     Files that are not committed count, those that git ignores do not; one that is no text has none.
-
-    Args:
-        root: the workspace root; paths are relative to it.
-        commit: the commit before.
-
-    Raises:
-        ToolError: git is missing or failed.
     """
     with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
         index = Path(scratch) / "index"
-        own = root / os.fsdecode(_git(root, "rev-parse", "--git-path", "index").strip())
+        own = root / os.fsdecode(read_git(root, "rev-parse", "--git-path", "index").strip())
         if own.is_file():
             shutil.copyfile(own, index)
-        _git(root, "add", "--intent-to-add", "--all", "--", ".", index=index)
+        read_git(root, "add", "--intent-to-add", "--all", "--", ".", index=index)
         plain = ("--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
-        text = _git(root, "diff", "--numstat", "-z", *plain, commit, "--", ".", index=index)
+        text = read_git(root, "diff", "--numstat", "-z", *plain, commit, "--", ".", index=index)
     found = {}
     for entry in filter(None, text.split(b"\0")):
         added, removed, path = entry.split(b"\t", 2)
@@ -90,19 +72,10 @@ def count_changed_lines(root: Path, commit: str) -> Mapping[str, tuple[int, int]
 
 
 def read_texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
-    """Return files as a commit has them, those that it lacks left out.
-
-    Args:
-        root: the workspace root; paths are relative to it.
-        commit: the commit.
-        paths: the files; one with a line end in its name counts as lacking.
-
-    Raises:
-        ToolError: git is missing or failed.
-    """
+    """Return the content of files at a commit; files that it lacks are omitted."""
     wanted = [path for path in paths if "\n" not in path]
     asked = "".join(f"{commit}:./{path}\n" for path in wanted)
-    answer = _git(root, "cat-file", "--batch", given=os.fsencode(asked))
+    answer = read_git(root, "cat-file", "--batch", given=os.fsencode(asked))
     found = {}
     at = 0
     for path in wanted:
@@ -113,11 +86,3 @@ def read_texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str,
             found[path] = answer[at : at + int(size[1])]
             at += int(size[1]) + 1
     return found
-
-
-def _git(root: Path, *arguments: str, index: Path | None = None, given: bytes = b"") -> bytes:
-    done = run_git(root, *arguments, index=index, given=given)
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
-        raise ToolError(f"`git {arguments[0]}` failed in {root} ({said[0]}): mend the repository")
-    return done.stdout

@@ -8,16 +8,13 @@ the settings below and no other. The user's and the system's configuration is no
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from portkit.syntax.value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 _OWN_SCOPES: Final = frozenset({"local", "worktree"})
 """The scopes, as ``git config --show-scope`` names them, of what comes with a repository."""
-
 _ALLOWED: Final = {
     "author": frozenset({"email", "name"}),
     "branch": frozenset({"merge", "remote"}),
@@ -39,22 +36,14 @@ _ALLOWED: Final = {
     "user": frozenset({"email", "name", "useconfigonly"}),
 }
 """The keys that count, by section (git-config(1)): none of them names a program."""
-
 _EXTENSIONS: Final = "extensions"
 """The section that says how the repository is stored; git refuses what it does not know there."""
-
 _OWN_FILE: Final = "extensions.worktreeconfig"
 """The extension by which git reads one more file of settings."""
 
 
 class Setting(Value, frozen=True):
-    """One line of git's configuration.
-
-    Attributes:
-        own: whether it comes with the repository.
-        key: such as ``core.eol``.
-        value: None for a key without ``=``, which is true.
-    """
+    """One line of git's configuration."""
 
     own: bool
     key: str
@@ -62,7 +51,7 @@ class Setting(Value, frozen=True):
 
 
 def read_settings(listed: bytes) -> list[Setting]:
-    """Return what ``git config --list --show-scope -z`` lists, in its order."""
+    """Parse the output of ``git config --list --show-scope -z``."""
     fields = listed.decode(errors="surrogateescape").split("\0")
     found = []
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
@@ -72,7 +61,7 @@ def read_settings(listed: bytes) -> list[Setting]:
 
 
 def is_allowed_key(key: str) -> bool:
-    """Whether a key counts where the repository itself sets it."""
+    """Whether a key counts if the repository itself sets it."""
     section, _, rest = key.partition(".")
     if section == _EXTENSIONS:
         return key != _OWN_FILE
@@ -86,7 +75,7 @@ def write_settings(settings: Iterable[Setting]) -> bytes:
 
 
 def switch_off_hooks(settings: Sequence[Setting]) -> dict[str, str]:
-    """Return what switches off each hook that the user's configuration names (git 2.54)."""
+    """Return settings that disable each hook of the user's configuration (git 2.54)."""
     sections = {key for each in settings if (key := each.key.rpartition(".")[0])}
     return {f"{each}.enabled": "false" for each in sorted(sections) if each.startswith("hook.")}
 

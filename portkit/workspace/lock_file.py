@@ -1,15 +1,13 @@
-"""What a lock file says of the crates below a tree: which needs which."""
+"""The lock file of a tree: which crate needs which."""
 
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from portkit.workspace.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
 NAME: Final = "Cargo.lock"
 LARGEST: Final = 16 << 20
@@ -21,9 +19,6 @@ def read_locked_crates(root: Path) -> Mapping[str, frozenset[str]]:
 
     Several versions of a crate are one here. Source: Cargo, module ``core::resolver::encode``: a
     ``[[package]]`` lists its dependencies as ``"name"``, ``"name version"`` or with a source.
-
-    Args:
-        root: the folder of the lock file.
     """
     found: dict[str, set[str]] = {}
     for package in _packages(root):
@@ -35,25 +30,14 @@ def read_locked_crates(root: Path) -> Mapping[str, frozenset[str]]:
 
 
 def find_locked_version(root: Path, crate: str) -> str:
-    """Return the version of a crate in a lock file; empty without one, or where there are several.
-
-    Args:
-        root: the folder of the lock file.
-        crate: the crate's name.
-    """
+    """Return the version of a crate in a lock file; empty if there is not exactly one."""
     found = {each.get("version") for each in _packages(root) if each["name"] == crate}
     only = found.pop() if len(found) == 1 else None
     return only if isinstance(only, str) else ""
 
 
 def find_needed_versions(root: Path, crate: str, dependency: str) -> frozenset[str]:
-    """Return the versions of a dependency that a crate needs by a lock file; none without one.
-
-    Args:
-        root: the folder of the lock file.
-        crate: the crate's name; all its versions count.
-        dependency: the name of what it needs.
-    """
+    """Return the versions of a dependency that a crate needs by a lock file; none without one."""
     packages = [*_packages(root)]
     every = {str(each.get("version")) for each in packages if each["name"] == dependency}
     found: set[str] = set()
@@ -80,13 +64,7 @@ def _packages(root: Path) -> Iterator[Mapping[str, Any]]:
 def find_dependency_path(
     crates: Mapping[str, frozenset[str]], first: str, wanted: Collection[str]
 ) -> tuple[str, ...]:
-    """Return the shortest way from a crate to one of some crates, both included; else nothing.
-
-    Args:
-        crates: what each crate needs.
-        first: the crate to begin at.
-        wanted: the crates that are looked for.
-    """
+    """Return the shortest way from a crate to one of some crates, both included; else nothing."""
     ways: dict[str, tuple[str, ...]] = {first: (first,)}
     pending = [first]
     for name in pending:

@@ -18,20 +18,14 @@ _TABLES: Final = (
     ("target",),
 )
 """What is a table wherever it stands (The Cargo Book, "The Manifest Format")."""
-
 _TARGETS: Final = ("bin", "example", "test", "bench")
 """What is an array of tables (The Cargo Book, "Cargo Targets")."""
-
 _DEEP: Final = re.compile(rb"""(?<!["'\w-])(?:["'\w-]++[ \t]*+\.[ \t]*+){256}""")
 """A dotted key that no manifest has; the time that such keys take grows with their square."""
 
 
 def parse_manifest(data: bytes) -> dict[str, Any]:
-    """Return a parsed manifest: what must be a table or a list is one, as far as a port reads it.
-
-    Raises:
-        ValueError: it is not UTF-8, no TOML, nested too deep, or not of a manifest's form.
-    """
+    """Parse a manifest, and check that each table and list that a port reads is one."""
     try:
         if _DEEP.search(data):
             raise RecursionError

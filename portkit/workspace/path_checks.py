@@ -1,4 +1,4 @@
-"""The gate that every path of the plan passes before portkit reads or writes there.
+"""Checks of the paths that portkit reads or writes: those of a plan, and links on the way.
 
 Paths are relative to the workspace root and separated by ``/``. They come from the user's tree (a
 manifest's members, names of modules) and from profiles, so none of them is trusted.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
 from portkit.errors import OutsideTreeError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from portkit.workspace.git_repository import find_repository
 
 # Names that Windows takes for devices, with any extension:
 # https://learn.microsoft.com/windows/win32/fileio/naming-a-file
@@ -33,10 +33,6 @@ def locate_path(root: Path, path: str) -> Path:
     A name that Windows takes for a device (``aux.rs``) is an ordinary file elsewhere: where it
     exists it may be edited, but portkit makes no new one, since a tree with it cannot be checked
     out on Windows.
-
-    Args:
-        root: the workspace root, absolute and without symbolic links.
-        path: relative to the root, with ``/``.
 
     Raises:
         OutsideTreeError: the path leaves the root, enters a git directory, leads through a
@@ -73,7 +69,7 @@ def locate_path(root: Path, path: str) -> Path:
 
 
 def find_path_fault(path: str) -> str | None:
-    """Return what is wrong with a path by its text alone, as the end of a sentence, or None.
+    """Return the fault of a path by its text, as the end of a sentence, or None.
 
     A colon or a backslash is refused on every system, so that a plan is good on all or on none.
     """
@@ -92,7 +88,7 @@ def find_path_fault(path: str) -> str | None:
 
 
 def _is_git(name: str) -> bool:
-    """Whether some file system takes the name for ``.git``.
+    """Whether some file system treats the name as ``.git``.
 
     Windows drops dots and spaces at the end and has the short name ``git~1``, HFS+ drops invisible
     characters, both fold case; git refuses the same names (``core.protectNTFS``,
@@ -105,3 +101,24 @@ def _is_git(name: str) -> bool:
 
 def _is_device(name: str) -> bool:
     return name.split(".", 1)[0].rstrip(" ").casefold() in _DEVICES
+
+
+def find_link(place: Path, beside: Iterable[Path] = ()) -> Path | None:
+    """Return the first link of a tree on the way to a place, or None.
+
+    The trees are the working directory's, and those of other files; of each the repository counts
+    as a whole. A link elsewhere, such as a system's /tmp, is nobody's trap.
+    """
+    whole = place.absolute()
+    on_the_way = [each for each in (*reversed(whole.parents), whole) if each.is_symlink()]
+    if not on_the_way:
+        return None
+    here = Path.cwd()
+    roots = [each.resolve() for each in beside] + ([here] if here != Path(here.anchor) else [])
+    tops = [found.top for each in roots if (found := find_repository(each)) is not None]
+    folders = [each if each.is_dir() else each.parent for each in (*roots, *tops)]
+    for link in on_the_way:
+        holder = link.parent.resolve()
+        if any(holder.is_relative_to(folder) for folder in folders):
+            return link
+    return None

@@ -1,4 +1,4 @@
-"""Running what takes minutes: its output is shown as it comes, and nothing of it outlives us."""
+"""Long-running processes: their output is shown at once, and they end with portkit."""
 
 from __future__ import annotations
 
@@ -8,28 +8,23 @@ import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Final
+from pathlib import Path
+from types import FrameType
+from typing import IO, Final
 
 from portkit.errors import ToolError
 from portkit.workspace.programs import find_program
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from types import FrameType
-
-_GRACE: Final = 5.0
-"""Seconds between asking a group of processes to end and ending it."""
+_GRACE: Final = 5.0  # Seconds between asking a group of processes to end and ending it.
 _REAPED: Final = 10.0
 """Seconds that a process which cannot be ended is waited for: one that waits in the kernel for a
 GPU that hangs does not even obey SIGKILL (signal(7), uninterruptible sleep)."""
 MOST: Final = 1 << 28
 """Bytes that a program may write before it counts as one that never stops."""
-_LINGER: Final = 1.0
-"""Seconds that what a program has left running may still write after its end."""
-_TICK: Final = 0.2
-"""Seconds between two looks at whether a program has ended."""
+_LINGER: Final = 1.0  # Seconds that what a program has left running may still write after its end.
+_TICK: Final = 0.2  # Seconds between two looks at whether a program has ended.
 
 # Ends the group of processes that it is told, when standard input is closed without a further word:
 # the writing end is ours, and the system closes it however we end, SIGKILL included.
@@ -40,22 +35,14 @@ _TOLD: Final = 'echo "$$" >&0 && exec "$@" </dev/null'
 
 @dataclass(frozen=True, slots=True)
 class FinishedProcess:
-    """A command that has ended.
-
-    Attributes:
-        status: its exit status; negative for a signal.
-        lines: what it wrote to its standard output and standard error, in the order it came.
-        output: those of its standard output alone.
-        silent: whether it was ended since it wrote nothing for too long.
-        late: whether it was ended since it took too long, whatever it wrote.
-        flooding: whether it was ended since it wrote too much.
-    """
+    """A command that has ended."""
 
     status: int
+    # What it wrote to its standard output and standard error, in the order it came.
     lines: tuple[str, ...]
     output: tuple[str, ...] = ()
-    silent: bool = False
-    late: bool = False
+    silent: bool = False  # Whether it was ended since it wrote nothing for too long.
+    late: bool = False  # Whether it was ended since it took too long, whatever it wrote.
     flooding: bool = False
 
 
@@ -78,17 +65,10 @@ def run_process(
 
     Args:
         command: the program, by its name on PATH or its path, and its arguments.
-        folder: where it runs.
-        environment: all of its environment variables.
-        show: is given each line, without its end.
         patience: seconds without a line after which it is ended; for ever by default.
         limit: seconds after which it is ended, whatever it writes; for ever by default.
-        most: bytes of output after which it is ended.
         memory: bytes of private memory that each of its processes may have; any by default.
         within: makes of the command, whose program is a path then, one that runs it in a sandbox.
-
-    Raises:
-        ToolError: the program is not there.
     """
     program = find_program(command[0], environment.get("PATH"))
     if not program:
@@ -124,11 +104,7 @@ def run_process(
 
 @contextlib.contextmanager
 def end_on_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, with its processes.
-
-    Raises:
-        SystemExit: with 128 and the signal's number, as shells have it, when one comes.
-    """
+    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, with its processes."""
 
     def leave(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -164,7 +140,7 @@ class _Limits:
 def _follow_output(
     process: subprocess.Popen[bytes], show: Callable[[str], None], limits: _Limits
 ) -> FinishedProcess:
-    """Read what a process writes until it ends, or until it passes a limit."""
+    """Read the output of a process until it ends or exceeds a limit."""
     lines: list[str] = []
     output: list[str] = []
     passed = ""
@@ -208,7 +184,7 @@ def _follow_output(
 
 
 class _Reader:
-    """Turns what comes through a pipe into lines."""
+    """Splits the output of a pipe into lines."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -228,7 +204,7 @@ class _Reader:
 
 @contextlib.contextmanager
 def _guard_process() -> Iterator[IO[bytes] | None]:
-    """Give where a process says its number, whose group then ends should we be killed.
+    """Start a guard that ends a process group if portkit is killed; yield its input.
 
     It is the process that says so, and not we: it may run before we know its number.
     """
@@ -253,7 +229,7 @@ def _guard_process() -> Iterator[IO[bytes] | None]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group of a process, also where the process itself has ended."""
+    """End the whole group of a process, even if the process itself has ended."""
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
@@ -268,6 +244,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(group: int, number: int) -> None:
-    """Send a signal to a process group, if there is anybody left in it."""
+    """Send a signal to a process group that may be empty."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)

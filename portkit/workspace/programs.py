@@ -1,4 +1,4 @@
-"""The programs that portkit works with: what is found on this machine, and in which version."""
+"""The programs that portkit uses: their paths and versions on this machine."""
 
 from __future__ import annotations
 
@@ -13,34 +13,24 @@ from portkit.syntax.value import Value
 
 NOWHERE: Final = Path(Path(__file__).anchor)
 """A folder in which no tree lies: there no file of a tree says which toolchain is run."""
-
 ROCM: Final = "/opt/rocm"
 """Where AMD's packages install ROCm, or link to its newest release."""
-
-_PATIENCE: Final = 20.0
-"""How long a program may take to say its version, or the like, in seconds."""
+_PATIENCE: Final = 20.0  # How long a program may take to say its version, or the like, in seconds.
 _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
 
 
 class Tool(Value, frozen=True):
-    """A program.
-
-    Attributes:
-        name: as it is called.
-        path: where it was found; empty where it was not.
-        version: the numbers that it states; empty where it states none.
-    """
+    """A program."""
 
     name: str
     path: str
-    version: str
+    version: str  # The numbers that it states; empty where it states none.
 
 
 def find_program(name: str, path: str | None = None) -> str:
     """Return the absolute path of a program, or an empty string.
 
     Args:
-        name: as it is called.
         path: the folders to look in, as in ``PATH``, which they are by default. Relative ones are
             passed over: they would lead into the tree that portkit is run in.
     """
@@ -48,7 +38,7 @@ def find_program(name: str, path: str | None = None) -> str:
 
 
 def absolute_folders(path: str | None = None) -> str:
-    """Return the absolute folders of those that are looked in for programs, ``PATH`` by default."""
+    """Return the absolute folders of a search path, ``PATH`` by default."""
     path = os.environ.get("PATH", os.defpath) if path is None else path
     return os.pathsep.join(f for f in path.split(os.pathsep) if Path(f).is_absolute())
 
@@ -71,9 +61,6 @@ def find_rocm_program(name: str) -> str:
 
     It is looked for below ``ROCM_PATH`` and ``HIP_PATH``, on ``PATH``, and below ``/opt/rocm``, as
     the build scripts of ports do.
-
-    Args:
-        name: such as ``hipcc``.
     """
     configured = [os.environ.get(variable, "") for variable in ("ROCM_PATH", "HIP_PATH")]
     below = [f"{root}/bin" for root in configured if root]
@@ -82,18 +69,14 @@ def find_rocm_program(name: str) -> str:
 
 
 def _locate_tool(name: str) -> str:
-    """Return where a program is: hipcc by ``HIPCC`` first, as builds find it."""
+    """Return the path of a program; for hipcc, ``HIPCC`` comes first, as in builds."""
     if name == "hipcc" and os.environ.get("HIPCC"):
         return os.environ["HIPCC"]
     return find_rocm_program(name) if name.startswith("hip") else find_program(name)
 
 
 def query_program(*command: str) -> subprocess.CompletedProcess[str] | None:
-    """Return what a program says, run where no tree lies; none where it does not run, or not soon.
-
-    Args:
-        command: the program's path and its arguments.
-    """
+    """Run a program outside of any tree; return None if it does not run, or not in time."""
     try:
         return subprocess.run(
             command,

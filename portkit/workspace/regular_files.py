@@ -1,4 +1,4 @@
-"""Reading and writing plain files where others may have put something else.
+"""Reading and writing regular files in folders that are not trusted.
 
 A tree may hold a pipe, which never ends, a device, or a link to somewhere else under any name that
 portkit reads or writes.
@@ -9,10 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 _READ: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _NEW: Final = (
@@ -24,9 +22,6 @@ def is_present(path: Path) -> bool:
     """Whether there is anything under a name, a link that leads nowhere included.
 
     ``os.path.lexists`` takes a disk that fails for a name that is free.
-
-    Raises:
-        OSError: that cannot be told.
     """
     try:
         path.lstat()
@@ -36,16 +31,7 @@ def is_present(path: Path) -> bool:
 
 
 def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
-    """Return the content of a regular file.
-
-    Args:
-        path: the file.
-        limit: how many bytes it may have.
-        follow: whether it may be a symbolic link to one.
-
-    Raises:
-        OSError: it cannot be read, is no regular file (``EINVAL``) or is larger (``EFBIG``).
-    """
+    """Return the content of a regular file."""
     flags = _READ if follow else _READ | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     try:
@@ -67,15 +53,7 @@ def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
 
 
 def read_if_present(path: Path, limit: int) -> bytes | None:
-    """Return the content of a plain file that may be missing; None where nothing stands there.
-
-    Args:
-        path: the file, which may be no link.
-        limit: how many bytes it may have.
-
-    Raises:
-        OSError: something else stands there, or it cannot be read; the message says which.
-    """
+    """Return the content of a regular file, or None if it is missing."""
     if not is_present(path):
         return None
     if path.is_symlink():
@@ -84,15 +62,7 @@ def read_if_present(path: Path, limit: int) -> bytes | None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole: a killed run leaves the old one, and no link is followed.
-
-    Args:
-        path: the file; its folder exists.
-        content: what it holds afterwards.
-
-    Raises:
-        OSError: as the operating system says.
-    """
+    """Write a file as a whole: a killed run leaves the old one, and no link is followed."""
     part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     descriptor = os.open(part, _NEW, 0o666)
     try:

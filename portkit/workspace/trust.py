@@ -1,4 +1,4 @@
-"""Whether what a tree brings may be run: its build scripts, macros and tests.
+"""Trust in a tree: whether its build scripts, macros and tests may run.
 
 That is the user's word, never the tree's. It is kept in the user's state folder, a file for each
 tree, and holds for the path and for where the tree comes from: another repository that stands at
@@ -25,30 +25,20 @@ from portkit.workspace.regular_files import read_regular, replace_file
 
 VARIABLE: Final = "PORTKIT_TRUST"
 """The environment variable with folders whose trees may be run, separated as in ``PATH``."""
-
-_WHO: Final = re.compile(r"//[^/]*@")
-"""Who somebody is, in an address (RFC 3986, 3.2.1)."""
-
+_WHO: Final = re.compile(r"//[^/]*@")  # Who somebody is, in an address (RFC 3986, 3.2.1).
 _LARGEST: Final = 1 << 16
 """How many bytes a kept word may have: it holds a path and an address or two."""
 
 
 class ConfirmedBy(StrEnum):
-    """How the user has said that a tree may be run."""
+    """How the user has confirmed that a tree may run."""
 
     FETCHED = "`portkit fetch` made it"
     ANSWERED = "you have said so"
 
 
 class Confirmation(Value, frozen=True):
-    """The user's word on a tree, as it is kept.
-
-    Attributes:
-        path: the tree's root, absolute.
-        origin: where the tree comes from (``origin``).
-        said: how, a value of ``Said``.
-        on: the day, as ISO 8601 has it.
-    """
+    """The user's confirmation for a tree, as it is stored."""
 
     path: str
     origin: str
@@ -64,9 +54,6 @@ def describe_origin(root: Path) -> str:
 
     Names and passwords in addresses are left out. Empty where there is no git repository. A
     repository says this of itself: it tells trees apart that are there honestly, and is no proof.
-
-    Raises:
-        ToolError: git is missing.
     """
     remotes = query_config(root, "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
     if remotes.returncode == 0:
@@ -78,11 +65,7 @@ def describe_origin(root: Path) -> str:
 
 
 def find_trust_reason(root: Path) -> str:
-    """Return why what a tree brings may be run, as half a sentence; empty where nobody said so.
-
-    Raises:
-        ToolError: git is missing.
-    """
+    """Return why a tree is trusted, as half a sentence; empty if it is not."""
     root = root.resolve()
     for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         # A relative one would depend on where portkit is run, as in the tree.
@@ -96,12 +79,7 @@ def find_trust_reason(root: Path) -> str:
 
 
 def require_trust(root: Path) -> str:
-    """Return why what a tree brings may be run, as ``trusted`` does.
-
-    Raises:
-        UntrustedTreeError: nobody has said that it may.
-        ToolError: git is missing.
-    """
+    """Return why a tree is trusted; refuse a tree that is not."""
     if why := find_trust_reason(root):
         return why
     raise UntrustedTreeError(
@@ -112,12 +90,7 @@ def require_trust(root: Path) -> str:
 
 
 def save_confirmation(root: Path, said: ConfirmedBy) -> Path:
-    """Keep the user's word on a tree, and return the file; who removes it takes the word back.
-
-    Raises:
-        DiskError: it cannot be kept.
-        ToolError: git is missing.
-    """
+    """Store the user's confirmation for a tree, and return the file."""
     root = root.resolve()
     place = _place(root)
     if place is None:

@@ -6,6 +6,7 @@ import os
 import stat
 import tomllib
 from collections import Counter
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,32 @@ from portkit.hipify.errors import HipToolError
 from portkit.hipify.external_engines import (
     Engine,
     ExternalEngine,
-    compare_translations,
     find_engine,
     translate_with,
 )
-from portkit.hipify.translator import translate
+from portkit.hipify.kernel_source import KernelSource
+from portkit.hipify.translator import Translation, translate
 from portkit.workspace.finding import Applicability
 
 TABLE = Path(__file__).parents[2] / "tools" / "pages" / "engine_differences.toml"
+
+
+def compare_translations(ours: Translation, theirs: Translation) -> Counter[tuple[str, str]]:
+    """Return the tokens in which two translations of one source differ, and how often.
+
+    Includes are left out: the tools add some, in an order of their own.
+    """
+    mine, others = _count_tokens(ours), _count_tokens(theirs)
+    found: Counter[tuple[str, str]] = Counter()
+    for tag, a, b, c, d in SequenceMatcher(None, mine, others, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found[" ".join(mine[a:b]), " ".join(others[c:d])] += 1
+    return found
+
+
+def _count_tokens(translation: Translation) -> list[str]:
+    source = KernelSource(translation.target, translation.content.decode("latin-1"))
+    return [token.text for token in source.tokens if token.kind != "include"]
 
 
 def tool(folder: Path, script: str) -> ExternalEngine:

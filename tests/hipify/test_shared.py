@@ -43,9 +43,8 @@ int d(cudaStream_t s) { return cudaFuncSetAttribute(b<1, 2>, cudaFuncAttributeX,
 
 
 def shared(sources: dict[str, str], profile: KernelProfile = NO_PROFILE) -> SharedSources:
-    return SharedSources(
-        {path: text.encode() for path, text in sources.items()}, "toy-kernels", profile
-    )
+    files = {path: text.encode() for path, text in sources.items()}
+    return SharedSources(files, profile, name="toy-kernels")
 
 
 def defined(names: str) -> dict[str, str]:
@@ -224,7 +223,7 @@ def test_a_patch_of_a_file_that_is_gone_is_an_error() -> None:
 
 
 def test_a_source_that_is_not_utf8_is_refused() -> None:
-    made = SharedSources({"a.cu": b"// \xff\nint x;\n"}, "toy-kernels")
+    made = SharedSources({"a.cu": b"// \xff\nint x;\n"}, name="toy-kernels")
     with pytest.raises(KernelInputError, match=r"a\.cu is not UTF-8"):
         made.text("cuda.patch")
 

@@ -18,11 +18,13 @@ from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, describe_installation, fin
 from portkit.hipify.prelude import load_prelude_headers
 from portkit.verify.kernel_matrix import (
     find_spill_reason,
-    list_kernel_names,
     load_budgets,
     read_budget,
-    render_matrix_table,
     verify_kernels,
+)
+from tools.kernel_reports import (
+    list_kernel_names,
+    render_matrix_table,
     write_budget,
     write_matrix,
 )

@@ -53,22 +53,23 @@ def peak(tree: dict[str, bytes]) -> int:
         tracemalloc.stop()
 
 
-def least_peak(what: str, count: int) -> int:
-    """Return the peak for this many of a kind: the lesser of two scans.
+def peaks(what: str, count: int) -> Iterator[int]:
+    """Yield the peak for this many of a kind, of two scans.
 
-    What is kept for the whole process (a table of cached answers) doubles at some scan, by
+    A table of cached answers, which lives as long as the process, doubles at some scan, by
     megabytes after ten thousand tests; two scans in a row do not both pay for that.
     """
     path, make = INPUTS[what]
     tree = {**crate(""), path: make(count).encode()}
-    return min(peak(tree) for _ in range(2))
+    return (peak(tree) for _ in range(2))
 
 
 @pytest.mark.parametrize("what", INPUTS)
 def test_memory_grows_with_the_number_of_a_kind(what: str) -> None:
     """A chain of 10,000 branches took 1.4 GB: each branch kept the text of all behind it."""
-    none, few, many = (least_peak(what, count) for count in (1, 200, 800))
-    assert many - none < 5 * (few - none)
+    none, few = (min(peaks(what, count)) for count in (1, 200))
+    # The second scan of many is needed only if the first took more.
+    assert any(many - none < 5 * (few - none) for many in peaks(what, 800))
 
 
 @pytest.mark.parametrize("what", INPUTS)

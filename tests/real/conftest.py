@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git
+from kept_trees import keep
 from port_of_candle import PRODUCTS, scan_tree
 
 from portkit.cache import cache_folder
@@ -24,11 +27,17 @@ if TYPE_CHECKING:
     from portkit.engine.scan import Scan
 
 
+@pytest.fixture(scope="module")
+def group(request: pytest.FixtureRequest) -> str:
+    """Give the group whose tests run in one worker, or nothing."""
+    marker = request.node.get_closest_marker("xdist_group")
+    return str(marker.args[0]) if marker else ""
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _products(request: pytest.FixtureRequest) -> Iterator[None]:
+def _products(group: str) -> Iterator[None]:
     """Have cargo build in a folder of the group, with one set of options: it builds once."""
-    group = request.node.get_closest_marker("xdist_group")
-    name = group.args[0] if group else PRODUCTS
+    name = group or PRODUCTS
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARGO_TARGET_DIR", str(cache_folder() / "target" / f"tests-{name}"))
         patch.setenv("CARGO_INCREMENTAL", "0")
@@ -58,19 +67,37 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
 
 @pytest.fixture(scope="session")
-def built(
+def _kept() -> Iterator[Callable[[Path, str], Path]]:
+    """Give the kept folder of a tree, by the tree and its group."""
+    with ExitStack() as locks:
+        yield cache(lambda tree, group: keep(tree, f"{group}-{tree.name}", locks))
+
+
+@pytest.fixture(scope="module")
+def kept(_kept: Callable[[Path, str], Path], group: str) -> Callable[[Path], Path]:
+    """Give the folder in which cargo builds a tree: it stays if the tests are of a group."""
+    return lambda tree: _kept(tree, group) if group else tree
+
+
+@pytest.fixture(scope="session")
+def _copied(
     pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Path]:
-    """Give the folder of a pristine candle that cargo is run in: it writes a Cargo.lock there."""
     folder = tmp_path_factory.mktemp("built")
 
     def get(version: str) -> Path:
-        place = folder / version
+        place = folder / f"pristine-{version}"
         if not place.exists():
             shutil.copytree(pristine(version), place)
         return place
 
     return get
+
+
+@pytest.fixture(scope="module")
+def built(_copied: Callable[[str], Path], kept: Callable[[Path], Path]) -> Callable[[str], Path]:
+    """Give the folder of a pristine candle that cargo is run in: it writes a Cargo.lock there."""
+    return lambda version: kept(_copied(version))
 
 
 @pytest.fixture(scope="session")
@@ -87,13 +114,9 @@ def scanned(pristine: Callable[[str], Path]) -> Callable[[str, str], Scan]:
 
 
 @pytest.fixture(scope="session")
-def ported(
+def _ported(
     pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str, str, str], Path]:
-    """Give the folder of a ported candle; not to be written to.
-
-    It is asked for by version, gating and the form of its kernels.
-    """
     folder = tmp_path_factory.mktemp("ported")
 
     def get(version: str, gating: str = "dummy", kernels: str = "shared") -> Path:
@@ -102,5 +125,20 @@ def ported(
             shutil.copytree(pristine(version), place)
             write_plan(place, build_plan(scan_tree(place, gating, kernels)).changes)
         return place
+
+    return get
+
+
+@pytest.fixture(scope="module")
+def ported(
+    _ported: Callable[[str, str, str], Path], kept: Callable[[Path], Path]
+) -> Callable[[str, str, str], Path]:
+    """Give the folder of a ported candle, which tests only read.
+
+    They name the version, the gating and the form of the kernels.
+    """
+
+    def get(version: str, gating: str = "dummy", kernels: str = "shared") -> Path:
+        return kept(_ported(version, gating, kernels))
 
     return get

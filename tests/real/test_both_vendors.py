@@ -22,7 +22,7 @@ from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
 from portkit.numerics.program_crate import place_program
 from portkit.profiles.profile import load_codebase
-from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
+from portkit.verify.device_choice import ARCH_OF_WAVE, list_build_variables
 from portkit.verify.settings import load_settings
 from tools.proof.versions.asked import WITHOUT_OPENSSL
 
@@ -89,7 +89,7 @@ def both(cuda: dict[str, str]) -> dict[str, str]:
     device = build_toolkit().environment(arch=ARCH_OF_WAVE[32], base=base)
     return {
         **device,
-        **set_build_environment(settings, ARCH_OF_WAVE.values()),
+        **list_build_variables(settings, ARCH_OF_WAVE.values()),
         "CARGO_TARGET_DIR": str(cache_folder() / "target" / "vendors"),
     }
 

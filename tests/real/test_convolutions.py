@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from port_of_candle import PRODUCTS
+from proven import port_inputs
 from turns import by_turn
 from verify_support import make_tree
 
@@ -25,7 +27,6 @@ from portkit.verify.test_binaries import build_binaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from portkit.verify.ported_tree import PortedTree
 
@@ -50,8 +51,9 @@ def on_the_cpu_device(root: Path) -> tuple[PortedTree, ChosenDevice]:
 
 @by_turn("convolutions")
 def test_its_tests_pass_by_miopen_and_where_a_call_of_it_fails(
-    ported: Callable[[str], Path], tmp_path: Path
+    ported: Callable[[str], Path], tmp_path: Path, unless_proven: Callable[..., None]
 ) -> None:
+    unless_proven(*port_inputs(ported("0.11.1")), Path(__file__))
     tree, device = on_the_cpu_device(ported("0.11.1"))
     arguments = ("--test", "conv_tests", "--features", FEATURES, *tree.packages)
     (program,) = build_binaries(tree, *arguments, environment=device.environment)

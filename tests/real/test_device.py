@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from port_of_candle import PRODUCTS
+from proven import port_inputs
 from turns import turn
 from verify_support import make_tree
 
@@ -15,7 +17,6 @@ from portkit.verify.step_runner import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from portkit.verify.step_runner import Outcome
 
@@ -46,12 +47,16 @@ def passes_with_both_wavefronts(tree: Path, version: str) -> None:
 
 
 def test_the_newest_version_with_both_wavefronts(
-    ported: Callable[[str, str, str], Path], capsys: pytest.CaptureFixture[str]
+    ported: Callable[[str, str, str], Path],
+    unless_proven: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (kernels,) = turn(KERNELS, 1)
     with capsys.disabled():
         print(f"\nthe kernels on the device are {kernels} today", flush=True)
-    passes_with_both_wavefronts(ported("0.11.1", "dummy", kernels), "0.11.1")
+    tree = ported("0.11.1", "dummy", kernels)
+    unless_proven(*port_inputs(tree), Path(__file__))
+    passes_with_both_wavefronts(tree, "0.11.1")
 
 
 @pytest.mark.slow

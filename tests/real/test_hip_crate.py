@@ -10,13 +10,17 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from facade_support import cargo, include_folders
+from kept_trees import keep
+from proven import bindings_inputs
 from turns import turn
 
+from portkit.cache import cache_folder
 from portkit.device.toolkit import build_toolkit
 from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
@@ -24,7 +28,7 @@ from tools.proof.bindings import OF_THE_ALLOCATOR
 from tools.proof.ranks import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = [
     pytest.mark.real,
@@ -34,17 +38,29 @@ pytestmark = [
 CLIPPY = ["undocumented_unsafe_blocks", "missing_safety_doc"]
 
 
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("target")
+ARCHS = ("gfx1100", "gfx90a")
+
+
+@pytest.fixture(autouse=True)
+def _unless_proven(unless_proven: Callable[..., None]) -> None:
+    headers = (folder / "hip" / "hip_runtime_api.h" for folder in include_folders())
+    found = [path for path in headers if path.is_file()]
+    unless_proven(*bindings_inputs(__file__), *found, *turn(ARCHS, 1))
 
 
 @pytest.fixture(scope="module")
-def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def target() -> Path:
+    return cache_folder() / "target" / "tests-bindings"
+
+
+@pytest.fixture(scope="module")
+def crate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy, into which cargo may write its lock file."""
     place = tmp_path_factory.mktemp("crate") / "hip"
     ignored = shutil.ignore_patterns("target", "Cargo.lock")
-    return Path(shutil.copytree(shipped(HOME), place, ignore=ignored))
+    shutil.copytree(shipped(HOME), place, ignore=ignored)
+    with ExitStack() as locks:
+        yield keep(place, "bindings", locks)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +154,6 @@ def programs(crate: Path, target: Path) -> dict[str, str]:
 
 
 SEEDS = range(1, 21)
-ARCHS = ("gfx1100", "gfx90a")
 
 
 @pytest.mark.parametrize("arch", ARCHS)

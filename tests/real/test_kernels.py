@@ -17,7 +17,8 @@ from kernel_support import exported
 
 from portkit.hipify.code_object import read_kernels
 from portkit.hipify.hipcc import find_hipcc
-from portkit.verify.kernel_matrix import list_kernel_names, load_budgets, verify_kernels
+from portkit.verify.kernel_matrix import load_budgets, verify_kernels
+from tools.kernel_reports import list_kernel_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,16 +7,19 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 from facade_support import cargo
+from proven import bindings_inputs
 
 from portkit.device.toolkit import build_toolkit
 from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = [
@@ -30,17 +33,31 @@ PRODUCTS = 4
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def _build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], dict[str, str]]:
+    """Give the function that builds the programs, and does it once."""
+
+    @cache
+    def build() -> dict[str, str]:
+        crate = tmp_path_factory.mktemp("crate") / "hip"
+        shutil.copytree(shipped(HOME), crate, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
+        chosen = [word for name in NAMES for word in ("--test", name)]
+        target = tmp_path_factory.mktemp("target")
+        built = cargo(crate, target, "test", *chosen, "--no-run", "--message-format=json")
+        assert built.returncode == 0, built.stdout
+        lines = [line for line in built.stdout.splitlines() if line.startswith("{")]
+        messages = [each for each in map(json.loads, lines) if each.get("executable")]
+        return {each["target"]["name"]: each["executable"] for each in messages}
+
+    return build
+
+
+@pytest.fixture
+def made(
+    _build: Callable[[], dict[str, str]], unless_proven: Callable[..., None]
+) -> dict[str, str]:
     """The programs of these tests."""
-    crate = tmp_path_factory.mktemp("crate") / "hip"
-    shutil.copytree(shipped(HOME), crate, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
-    chosen = [word for name in NAMES for word in ("--test", name)]
-    target = tmp_path_factory.mktemp("target")
-    built = cargo(crate, target, "test", *chosen, "--no-run", "--message-format=json")
-    assert built.returncode == 0, built.stdout
-    lines = [line for line in built.stdout.splitlines() if line.startswith("{")]
-    messages = [each for each in map(json.loads, lines) if each.get("executable")]
-    return {each["target"]["name"]: each["executable"] for each in messages}
+    unless_proven(*bindings_inputs(__file__))
+    return _build()
 
 
 def run(program: str, *asked: str, **settings: str) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from codebase_support import candle_kernels
+from proven import ROOT
 
-from portkit.hipify.hipcc import FLAGS, find_hipcc
+from portkit.hipify.hipcc import FLAGS, find_hipcc, read_compiler_version
 from portkit.hipify.kernels_crate import read_layout
 from portkit.verify.hip_sources import list_hip_sources, open_hip_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 pytestmark = [pytest.mark.real, pytest.mark.hipcc]
 
@@ -79,11 +80,18 @@ def parts() -> list[object]:
 
 @pytest.mark.parametrize(("version", "arch", "part"), parts())
 def test_the_compiler_makes_the_same_of_both(
-    pristine: Callable[[str], Path], tmp_path: Path, version: str, arch: str, part: int
+    pristine: Callable[[str], Path],
+    tmp_path: Path,
+    unless_proven: Callable[..., None],
+    version: str,
+    arch: str,
+    part: int,
 ) -> None:
     cuda = pristine(version) / "candle-kernels"
     translated = emitted(cuda, version, tmp_path / "translated", "")
     shared = emitted(cuda, version, tmp_path / "shared", "../candle-kernels")
+    tools = [ROOT / "portkit" / name for name in ("hipify", "verify/hip_sources.py")]
+    unless_proven(read_compiler_version(find_hipcc()), cuda, tmp_path, *tools, Path(__file__))
     every = list_hip_sources(shared, cuda)
     assert every == list_hip_sources(translated)
     assert len(every) > PARTS

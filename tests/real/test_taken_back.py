@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.real
 
-TOGETHER = 20
+TOGETHER = 40
 
 
 @pytest.mark.parametrize(

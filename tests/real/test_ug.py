@@ -55,15 +55,19 @@ def run(folder: Path, *command: str, wave: int = 32) -> str:
 
 
 @pytest.fixture
-def kernels(ported: Callable[[str], Path], tmp_path: Path) -> Callable[[str, int], str]:
+def kernels(
+    ported: Callable[[str], Path], kept: Callable[[Path], Path], tmp_path: Path
+) -> Callable[[str, int], str]:
     """Compare every kernel with what it should give, and return what is said of it."""
 
     def get(version: str, wave: int) -> str:
-        (tmp_path / "candle").symlink_to(ported(version))
+        folder = tmp_path / f"ug-{version}"
+        folder.mkdir()
+        (folder / "candle").symlink_to(ported(version))
         for crate in ("crosscheck", "generated"):
-            shutil.copytree(CRATES / crate, tmp_path / crate)
+            shutil.copytree(CRATES / crate, folder / crate)
         command = ("cargo", "run", "--quiet", "--", "1", str(RANDOM))
-        return run(tmp_path / "generated", *command, wave=wave)
+        return run(kept(folder) / "generated", *command, wave=wave)
 
     return get
 

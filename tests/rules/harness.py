@@ -18,21 +18,17 @@ case. The crates that a port adds have tests of their own and are left out here.
 
 from __future__ import annotations
 
-import ast
-import random
 import tomllib
-from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from tree_support import MANIFEST, Tree, scan_of, workspace_of
+from tree_support import MANIFEST, Tree, scan_of
 
-from portkit.engine.plan import build_plan, find_conflicts
+from portkit.engine.plan import build_plan
 from portkit.rules import list_rules
-from portkit.workspace.finding import Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,21 +53,30 @@ class Case:
 
     def tree(self, name: str) -> Tree:
         """Return the files below one of the case's trees, the manifest included."""
-        root = self.folder / name
-        found = {
-            path.relative_to(root).as_posix(): path.read_bytes()
-            for path in sorted(root.rglob("*"))
-            if path.is_file()
-        }
-        return {"Cargo.toml": MANIFEST, **found}
+        return dict(_files(self.folder / name))
 
     def has(self, name: str) -> bool:
         return (self.folder / name).exists()
 
     @property
     def settings(self) -> dict[str, Any]:
-        path = self.folder / "case.toml"
-        return tomllib.loads(path.read_text()) if path.exists() else {}
+        return _settings(self.folder / "case.toml")
+
+
+@cache
+def _files(root: Path) -> Tree:
+    """Return the files below a folder, with a manifest if it has none."""
+    found = {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+    return {"Cargo.toml": MANIFEST, **found}
+
+
+@cache
+def _settings(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text()) if path.exists() else {}
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,17 @@ class Run:
         self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False
     ) -> Tree:
         """Return the tree that the port makes of a tree."""
-        changes = build_plan(self.scan(tree, chosen), rustfmt=rustfmt).changes
-        return {**tree, **{change.path: change.after for change in changes}}
+        asked = None if chosen is None else tuple(chosen)
+        return {**tree, **_changed(self, tuple(sorted(tree.items())), asked, rustfmt)}
+
+
+@lru_cache(maxsize=64)
+def _changed(
+    run: Run, files: tuple[tuple[str, bytes], ...], chosen: tuple[Rule, ...] | None, rustfmt: bool
+) -> Tree:
+    """Return the files that the port of a tree writes."""
+    changes = build_plan(run.scan(dict(files), chosen), rustfmt=rustfmt).changes
+    return {change.path: change.after for change in changes}
 
 
 @cache
@@ -147,17 +161,6 @@ def every_run() -> list[Run]:
     return [Run(case, gating) for case in every_case() for gating in ("dummy", "cfg")]
 
 
-def sayings() -> list[tuple[Run, str, str]]:
-    """Return each run whose case says what is found, with the tree and the key that says it."""
-    keys = (("says", "dummy", "before"), ("says_cfg", "cfg", "before"))
-    return [
-        (Run(case, gating), tree, key)
-        for case in every_case()
-        for key, gating, tree in (*keys, ("says_after", "dummy", "after"))
-        if key in case.settings
-    ]
-
-
 def said(run: Run, tree: str) -> list[dict[str, str]]:
     """Return what the case's rule says about one of the trees, in order."""
     code = next(rule.code for rule in list_rules() if rule.name == run.case.rule)
@@ -181,93 +184,3 @@ def said(run: Run, tree: str) -> list[dict[str, str]]:
 def lines(tree: Tree) -> dict[str, list[str]]:
     """Return the lines of each file, so that a failing test shows the ones that differ."""
     return {path: data.decode().split("\n") for path, data in sorted(tree.items())}
-
-
-def crlf(tree: Tree) -> Tree:
-    """Return a tree with the other line ending."""
-    return {path: data.replace(b"\n", b"\r\n") for path, data in tree.items()}
-
-
-class FixtureSuite:
-    """The checks of every run."""
-
-    def test_result_is_exact(self, run: Run) -> None:
-        assert lines(run.job(run.before, rustfmt=True)) == lines(run.after)
-
-    def test_second_run_changes_nothing(self, run: Run) -> None:
-        assert lines(run.job(run.after)) == lines(run.after)
-        # What is missing from a file that was written before is no place any more once it is back.
-        found = [f for f in run.scan(run.before).findings if f.construct != "item of a copy"]
-        left = Counter(_identity(f) for f in found)
-        stands = Counter(_identity(f) for f in run.scan(run.after).findings)
-        assert left - stands == Counter(), "a finding about the tree before has gone"
-        assert all(f.status is not Status.TODO for f in run.scan(run.after).findings)
-
-    def test_result_parses(self, run: Run) -> None:
-        for path, source in workspace_of(run.job(run.before), run.case.folder).sources.items():
-            if path.endswith((".rs", ".toml")):
-                assert not source.tree.root_node.has_error, path
-            if path.endswith((".py", ".pyi")):
-                ast.parse(source.data)
-
-    def test_edits_are_disjoint(self, run: Run) -> None:
-        assert find_conflicts(run.scan(run.before).findings) == []
-
-    def test_order_of_rules_does_not_matter(self, run: Run) -> None:
-        shuffled = random.Random(0).sample(list_rules(), len(list_rules()))
-        for chosen in (list_rules()[::-1], shuffled):
-            assert run.job(run.before, chosen) == run.job(run.before)
-            assert [_said(f) for f in run.scan(run.before, chosen).findings] == [
-                _said(f) for f in run.scan(run.before).findings
-            ]
-
-    def test_tree_with_crlf_gives_the_result_with_crlf(self, run: Run) -> None:
-        assert run.job(crlf(run.before)) == crlf(run.job(run.before))
-
-    def test_positions_lie_in_the_file(self, run: Run) -> None:
-        sources = workspace_of(run.before, run.case.folder).sources
-        for finding in run.scan(run.before).findings:
-            data = sources[finding.path].data
-            ranges = [(s.start, s.end) for s in (finding.span, *finding.claims)]
-            for start, end in (*ranges, *((e.start, e.end) for e in finding.edits)):
-                assert 0 <= start <= end <= max(len(data), 1)
-            line, column = sources[finding.path].position(finding.span.start)
-            end_line, _ = sources[finding.path].position(max(finding.span.end - 1, 0))
-            assert 1 <= line <= end_line <= data.count(b"\n") + 1
-            assert column >= 1
-
-    def test_every_mention_is_accounted_for(self, run: Run) -> None:
-        left = run.scan(run.before).unaccounted
-        assert [f"{u.path}:{u.line}" for u in left] == run.case.settings.get("unaccounted", [])
-        still = run.scan(run.after).unaccounted
-        assert [(u.path, u.text) for u in still] == [(u.path, u.text) for u in left]
-
-    def test_a_place_that_was_taken_back_comes_back(self, run: Run) -> None:
-        whole = run.job(run.before)
-        for finding in run.scan(run.before).findings:
-            if finding.status is Status.TODO:
-                assert lines(run.job(run.port_without(finding))) == lines(whole), finding.message
-
-
-def _said(finding: Finding) -> Finding:
-    """Return a finding that can be compared: what makes its files is a function."""
-    return replace(finding, files=no_files)
-
-
-def _identity(finding: Finding) -> tuple[str, str]:
-    """Return what of a finding stays when its place is ported; a widened one may be another's."""
-    return finding.path, finding.symbol
-
-
-__all__ = [
-    "Case",
-    "FixtureSuite",
-    "Run",
-    "cases",
-    "crlf",
-    "every_case",
-    "every_run",
-    "runs",
-    "said",
-    "sayings",
-]

@@ -1,53 +1,28 @@
-"""Every fixture, of every rule: `harness` says what each is held to."""
+"""Every fixture of every rule passes every check of `fixture_checks`."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from functools import partial
 
 import pytest
-from harness import FixtureSuite, Run, every_run, lines, said, sayings
-
-if TYPE_CHECKING:
-    from tree_support import Tree
+from fixture_checks import CHECKS, check_gatings
+from harness import Case, Run, every_case
 
 
-@pytest.mark.parametrize("run", every_run(), ids=str)
-class TestFixtures(FixtureSuite): ...
-
-
-@pytest.mark.parametrize(
-    ("run", "tree", "key"), [pytest.param(*each, id=f"{each[0]}-{each[2]}") for each in sayings()]
-)
-def test_it_says_what_the_case_expects(run: Run, tree: str, key: str) -> None:
-    expected = run.case.settings[key]
-    found = said(run, tree)
-    assert [{k: f[k] for k in e} for f, e in zip(found, expected, strict=True)] == expected
-
-
-def spaced(tree: Tree, before: str, after: str) -> Tree:
-    """Return a tree whose Rust spaces the options of conditions otherwise."""
-    option = re.compile(rb'\bfeature\s*=\s*"')
-    new = f'feature{before}={after}"'.encode()
-    return {p: option.sub(new, data) if p.endswith(".rs") else data for p, data in tree.items()}
-
-
-CONDITIONAL = [
-    run
-    for run in every_run()
-    if spaced(run.before, "", "") != run.before and run.case.rule != "in_place"  # goes by texts
-]
-
-
-@pytest.mark.parametrize("run", CONDITIONAL, ids=str)
-def test_conditions_may_be_spaced_otherwise(run: Run) -> None:
-    other = run.job(spaced(run.before, "", "\t"))
-    assert lines(spaced(other, " ", " ")) == lines(run.job(run.before))
-    assert lines(run.job(other)) == lines(other)
-
-
-@pytest.mark.parametrize("run", [r for r in every_run() if r.by_hand is not None], ids=str)
-def test_port_by_hand_is_recognised(run: Run) -> None:
-    tree = run.by_hand
-    assert tree is not None
-    assert lines(run.job(tree)) == lines(tree)
+@pytest.mark.parametrize("case", every_case(), ids=lambda case: f"{case.rule}-{case.name}")
+def test_a_case_passes_every_check(case: Case) -> None:
+    """Run all checks on one case, which share its scans; a note names each check that fails."""
+    runs = [Run(case, gating) for gating in ("dummy", "cfg")]
+    checks = {
+        f"{check.__name__} {run.gating}": partial(check, run) for run in runs for check in CHECKS
+    }
+    checks[check_gatings.__name__] = partial(check_gatings, case)
+    failures: list[Exception] = []
+    for name, check in checks.items():
+        try:
+            check()
+        except Exception as failure:
+            failure.add_note(f"{name} fails")
+            failures.append(failure)
+    if failures:
+        raise ExceptionGroup(f"{len(failures)} of {len(checks)} checks fail", failures)

@@ -19,7 +19,7 @@ from portkit.hipify.translator import translate
 if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
     from portkit.hipify.kernel_profile import KernelProfile
-    from portkit.hipify.rules import KernelRule
+    from portkit.hipify.rules.rule import KernelRule
 
 FIXTURES = Path("tests") / "fixtures" / "hipify"
 DOCS = Path("docs") / "kernels"

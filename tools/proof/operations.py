@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import VerificationError
-from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
+from portkit.verify.device_choice import ARCH_OF_WAVE, list_build_variables
 from tools.proof.mutation import SWITCH, MutantsFile, seeded
 from tools.proof.mutation_run import Found, known
 
@@ -115,7 +115,7 @@ class _Work:
         self._results = results
         self._environment = {
             **os.environ,
-            **set_build_environment(settings, ARCH_OF_WAVE.values()),
+            **list_build_variables(settings, ARCH_OF_WAVE.values()),
             "CARGO_TARGET_DIR": str(target),
         }
 

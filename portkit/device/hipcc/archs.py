@@ -14,15 +14,10 @@ _GENERIC: Final = re.compile(r"gfx([0-9]{1,2})(?:-([0-9]))?-generic")
 
 @dataclass(frozen=True, slots=True)
 class Arch:
-    """An architecture.
+    """An architecture."""
 
-    Attributes:
-        name: such as ``gfx90a`` or ``gfx11-generic``, without target features.
-        major: its first number.
-    """
-
-    name: str
-    major: int
+    name: str  # such as ``gfx90a`` or ``gfx11-generic``, without target features
+    major: int  # its first number
 
     @property
     def wavefront(self) -> int:
@@ -42,11 +37,7 @@ class Arch:
 
 
 def read_arch(text: str) -> Arch:
-    """Return the architecture that a name stands for; target features do not count.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Return the architecture that a name stands for; target features do not count."""
     name = text.partition(":")[0]
     match = _EXACT.fullmatch(name) or _GENERIC.fullmatch(name)
     if match is None:

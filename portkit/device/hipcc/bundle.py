@@ -19,11 +19,7 @@ _ALIGN: Final = 4096
 
 
 def pack_bundle(entries: Sequence[tuple[str, bytes]]) -> bytes:
-    """Return a bundle.
-
-    Args:
-        entries: architecture and code object.
-    """
+    """Return a bundle."""
     named = [(_HOST, b""), *((_DEVICE + arch, code) for arch, code in entries)]
     header = len(_MAGIC) + 8 + sum(24 + len(name) for name, _ in named)
     offset = _align(header)

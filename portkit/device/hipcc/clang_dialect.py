@@ -17,11 +17,7 @@ Backend", "Inline Assembler")."""
 
 
 def rewrite_dialect(source: Source) -> None:
-    """Rewrite ``ext_vector_type`` and barriers for the optimizer.
-
-    Raises:
-        SourceError: assembly of AMD GPUs, which nothing here can run.
-    """
+    """Rewrite ``ext_vector_type`` and barriers for the optimizer."""
     for index, token in enumerate(source.tokens):
         if token == "ext_vector_type":
             _rewrite_vector(source, index)

@@ -19,12 +19,7 @@ COMPILER: Final = "libexec/compiler"
 
 
 def main(root: Path, *, checked: bool) -> int:
-    """Do what the command line asks for and return the exit status.
-
-    Args:
-        root: the tree of the device.
-        checked: whether kernels are compiled for the checker.
-    """
+    """Do what the command line asks for and return the exit status."""
     words = sys.argv[1:]
     optimize = os.environ.get("PORTKIT_DEVICE_OPTIMIZE", "-O2")
     try:

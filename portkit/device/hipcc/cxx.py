@@ -29,15 +29,10 @@ class NoCompilerError(Exception):
 
 @dataclass(frozen=True)
 class Cxx:
-    """A C++ compiler.
+    """A C++ compiler."""
 
-    Attributes:
-        command: the program and what always follows it.
-        version: the first line that ``--version`` writes.
-    """
-
-    command: tuple[str, ...]
-    version: str
+    command: tuple[str, ...]  # the program and what always follows it
+    version: str  # the first line that ``--version`` writes
 
     @cached_property
     def is_clang(self) -> bool:
@@ -63,11 +58,7 @@ class Cxx:
 
 
 def find_cxx() -> Cxx:
-    """Return the compiler that ``PORTKIT_DEVICE_CXX`` names, else the first that will do.
-
-    Raises:
-        NoCompilerError: there is none.
-    """
+    """Return the compiler that ``PORTKIT_DEVICE_CXX`` names, else the first that will do."""
     named = os.environ.get("PORTKIT_DEVICE_CXX", "").split()
     found = False
     for command in [named] if named else [[name] for name in _CANDIDATES]:

@@ -11,8 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.keywords import BOUNDS, KERNEL
-from portkit.device.hipcc.source import SourceError, find_parts, split_tokens, strip_extents
+from portkit.device.hipcc.source import (
+    BOUNDS,
+    KERNEL,
+    SourceError,
+    find_parts,
+    split_tokens,
+    strip_extents,
+)
 from portkit.syntax.cxx_tokens import join_tokens
 
 if TYPE_CHECKING:
@@ -28,32 +34,15 @@ _TYPE_WORDS: Final = _INTEGERS | {"void", "bool", "float", "double", "const", "v
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
-    """A parameter of a kernel.
+    """A parameter of a kernel."""
 
-    Attributes:
-        text: without a default.
-        name: its own, or one that it gets.
-        packed: whether it stands for several.
-    """
-
-    text: str
-    name: str
-    packed: bool
+    text: str  # without a default
+    name: str  # its own, or one that it gets
+    packed: bool  # whether it stands for several
 
 
 def rewrite_kernels(source: Source, *, device: bool) -> bool:
-    """Rewrite every kernel of a source.
-
-    Args:
-        source: gets the edits.
-        device: for which side.
-
-    Returns:
-        Whether there is a kernel with a body.
-
-    Raises:
-        SourceError: a kernel cannot be read.
-    """
+    """Rewrite every kernel of a source."""
     found = False
     index = 0
     while index < len(source.tokens):

@@ -55,28 +55,15 @@ class CompileError(Exception):
 
 @dataclass(frozen=True)
 class Passes:
-    """How sources are compiled.
+    """How sources are compiled."""
 
-    Attributes:
-        cxx: the C++ compiler.
-        root: the tree of the device: ``include`` and ``lib`` lie in it.
-        optimize: of kernels.
-        checked: whether kernels report their accesses of memory to the checker.
-    """
-
-    cxx: Cxx
-    root: Path
-    optimize: str
-    checked: bool
+    cxx: Cxx  # the C++ compiler
+    root: Path  # the tree of the device: ``include`` and ``lib`` lie in it
+    optimize: str  # of kernels
+    checked: bool  # whether kernels report their accesses of memory to the checker
 
     def make(self, arguments: Arguments) -> None:
-        """Make what a command line asks for.
-
-        Raises:
-            CompileError: a source does not compile.
-            UsageError: something was asked for that makes no sense.
-            SourceError: a source cannot be rewritten.
-        """
+        """Make what a command line asks for."""
         archs = [read_arch(name) for name in arguments.archs]
         if arguments.mode is Mode.PREPROCESS:
             return  # only asked to find out whether an architecture is known
@@ -114,15 +101,8 @@ class Passes:
                     self._plain(arguments, name, made)
                 objects.append(str(made))
             library = self.root / "lib"
-            self._run(
-                *objects,
-                *arguments.linking,
-                f"-L{library}",
-                "-lamdhip64",
-                f"-Wl,-rpath,{library}",
-                "-o",
-                arguments.output or "a.out",
-            )
+            linked = (f"-L{library}", "-lamdhip64", f"-Wl,-rpath,{library}")
+            self._run(*objects, *arguments.linking, *linked, "-o", arguments.output or "a.out")
 
     def _both(self, arguments: Arguments, source: str, archs: Sequence[Arch], output: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
@@ -141,17 +121,11 @@ class Passes:
         return pack_bundle(entries)
 
     def _device(self, arguments: Arguments, source: str, arch: Arch, output: Path) -> None:
-        macros = [f"-D{name}=1" for name in arch.macros]
         lanes = arch.wavefront
-        text = self._preprocessed(
-            arguments,
-            source,
-            "-D__HIP_DEVICE_COMPILE__=1",
-            "-DHIPCPU_DEVICE_PASS=1",
-            f"-DHIPCPU_WAVEFRONT={lanes}",
-            f"-D__AMDGCN_WAVEFRONT_SIZE={lanes}",
-            *macros,
-        )
+        macros = ("__HIP_DEVICE_COMPILE__", "HIPCPU_DEVICE_PASS", *arch.macros)
+        widths = (f"-DHIPCPU_WAVEFRONT={lanes}", f"-D__AMDGCN_WAVEFRONT_SIZE={lanes}")
+        defined = (f"-D{name}=1" for name in macros)
+        text = self._preprocessed(arguments, source, *defined, *widths)
         table = (
             '\nextern "C" __attribute__((visibility("default")))'
             " const ::hipcpu::Module *hipcpu_module() {"
@@ -161,30 +135,18 @@ class Passes:
         )
         with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
             made = Path(scratch) / "device.o"
-            self._compile(
-                rewrite_source(text, device=True).text + table,
-                made,
-                self.optimize,
-                *_ONE_CALL_EACH,
-                *(() if self.cxx.is_clang else _ONE_CALL_EACH_GCC),
-                *(() if self.cxx.is_clang else ("-fno-gnu-unique",)),
-                "-g1",
-                "-fvisibility=hidden",
-                "-ffunction-sections",
-                *(self._checks() if self.checked else ()),
-                *_choose_standard(arguments),
-            )
-            self._run(
-                "-shared",
-                str(made),
-                # What only the host calls goes; its lines stay, at low addresses.
-                "-Wl,--gc-sections,-Bsymbolic,-Ttext-segment=0x10000000",
-                *(["-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset"] if self.checked else []),
-                f"-L{self.root / 'lib'}",
-                "-lamdhip64",
-                "-o",
-                str(output),
-            )
+            for_gcc = () if self.cxx.is_clang else (*_ONE_CALL_EACH_GCC, "-fno-gnu-unique")
+            sections = ("-g1", "-fvisibility=hidden", "-ffunction-sections")
+            checks = self._checks() if self.checked else ()
+            options = (*_ONE_CALL_EACH, *for_gcc, *sections, *checks, *_choose_standard(arguments))
+            rewritten = rewrite_source(text, device=True).text
+            self._compile(rewritten + table, made, self.optimize, *options)
+            # What only the host calls goes; its lines stay, at low addresses.
+            linked = ["-Wl,--gc-sections,-Bsymbolic,-Ttext-segment=0x10000000"]
+            if self.checked:
+                linked.append("-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset")
+            library = (f"-L{self.root / 'lib'}", "-lamdhip64")
+            self._run("-shared", str(made), *linked, *library, "-o", str(output))
 
     def _host(self, arguments: Arguments, source: str, binary: Path, output: Path) -> None:
         # What a header does without exceptions or without types at run time, macros decide.
@@ -198,35 +160,14 @@ class Passes:
         self._compile(text, output, "-O1", "-fno-threadsafe-statics", *arguments.compiling)
 
     def _plain(self, arguments: Arguments, source: str, output: Path) -> None:
-        self._run(
-            "-c",
-            "-x",
-            "c++",
-            *self._includes(),
-            *(_HIP if arguments.is_hip(source) else ()),
-            *arguments.preprocessing,
-            "-O1",
-            *arguments.compiling,
-            source,
-            "-o",
-            str(output),
-        )
+        macros = _HIP if arguments.is_hip(source) else ()
+        options = (*self._includes(), *macros, *arguments.preprocessing, "-O1")
+        target = (source, "-o", str(output))
+        self._run("-c", "-x", "c++", *options, *arguments.compiling, *target)
 
     def _preprocessed(self, arguments: Arguments, source: str, *macros: str) -> str:
-        run = self.cxx.run(
-            (
-                "-E",
-                "-x",
-                "c++",
-                *_choose_standard(arguments),
-                *self.cxx.machine,
-                *self._includes(),
-                *_HIP,
-                *macros,
-                *arguments.preprocessing,
-                source,
-            )
-        )
+        options = (*_choose_standard(arguments), *self.cxx.machine, *self._includes(), *_HIP)
+        run = self.cxx.run(("-E", "-x", "c++", *options, *macros, *arguments.preprocessing, source))
         sys.stderr.write(run.stderr)
         if run.returncode != 0:
             raise CompileError

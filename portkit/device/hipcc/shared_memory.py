@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.keywords import SHARED
-from portkit.device.hipcc.source import SourceError, split_tokens, strip_extents
+from portkit.device.hipcc.source import SHARED, SourceError, split_tokens, strip_extents
 from portkit.syntax.cxx_tokens import join_tokens
 
 if TYPE_CHECKING:
@@ -17,11 +16,7 @@ _ALIGNMENT: Final = frozenset({"__attribute__", "alignas", "_Alignas"})
 
 
 def rewrite_shared(source: Source) -> None:
-    """Rewrite every ``__shared__`` declaration of a source.
-
-    Raises:
-        SourceError: one cannot be read.
-    """
+    """Rewrite every ``__shared__`` declaration of a source."""
     for index, token in enumerate(source.tokens):
         if token == SHARED:
             _rewrite(source, index)

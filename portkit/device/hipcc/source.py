@@ -12,6 +12,12 @@ _MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
 """The flag of a line marker for a system header (GNU cpp, "Preprocessor Output")."""
 
+# What the headers of the device leave for the rewriting (include/hipcpu/keywords.h).
+KERNEL: Final = "__hipcpu_kernel__"  # stands for ``__global__``
+DEVICE: Final = "__hipcpu_device__"  # for ``__device__``, ``__constant__`` and ``__managed__``
+SHARED: Final = "__hipcpu_shared__"  # for ``__shared__``
+BOUNDS: Final = "__hipcpu_bounds__"  # for ``__launch_bounds__``; its arguments follow in brackets
+
 
 class SourceError(Exception):
     """A place in a source that cannot be compiled for the CPU device."""
@@ -19,17 +25,11 @@ class SourceError(Exception):
 
 @dataclass
 class Source:
-    """A preprocessed source whose own text, not that of system headers, is split into tokens.
+    """A preprocessed source whose own text, not that of system headers, is split into tokens."""
 
-    Attributes:
-        text: what the preprocessor wrote.
-        tokens: the texts of the tokens.
-        begins: where each begins.
-    """
-
-    text: str
-    tokens: list[str] = field(default_factory=list)
-    begins: list[int] = field(default_factory=list)
+    text: str  # what the preprocessor wrote
+    tokens: list[str] = field(default_factory=list)  # the texts of the tokens
+    begins: list[int] = field(default_factory=list)  # where each begins
     _edits: list[tuple[int, int, str]] = field(default_factory=list)
     _partners: dict[int, int] = field(init=False)
 
@@ -55,11 +55,7 @@ class Source:
         return self.tokens[index] if 0 <= index < len(self.tokens) else ""
 
     def closing(self, index: int) -> int:
-        """Return the index of the bracket that closes the one at ``index``.
-
-        Raises:
-            SourceError: there is none.
-        """
+        """Return the index of the bracket that closes the one at ``index``."""
         found = self._partners.get(index)
         if found is None:
             raise SourceError(f"{self.place(index)}: {self.tokens[index]} is not closed")

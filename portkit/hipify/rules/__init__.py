@@ -1,130 +1,44 @@
-"""The rules that turn CUDA C++ into HIP: one construct a file, named after what it finds.
+"""The rules that turn CUDA C++ into HIP, in families.
 
-A rule is a pure function from one source to findings. Its module has ``CODE`` and a docstring,
-which is also the page of the docs.
+A rule is a pure function from one source to hits. A family's ``RULES`` has a row for each, and
+``pages.toml`` its page.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.hipify.rules import (
-    api_call,
-    api_name,
-    arch_macro,
-    brace_assignment,
-    compute_capability,
+    calls,
+    clang_syntax,
     cooperative_groups,
-    cub_lanes,
-    cub_warp,
-    dependent_template,
-    device_launch,
-    device_warp_size,
-    header_include,
-    hip_shim,
-    inline_ptx,
-    intrinsic,
-    kernel_attribute,
-    lane_step,
-    launch_hint,
+    cub,
+    device_queries,
+    hardware,
+    hip_functions,
+    includes,
+    lane_steps,
     lost_branch,
-    malformed,
-    min_max,
-    namespace,
-    narrow_float,
-    own_of_hip,
-    prelude_include,
-    ptx_instruction,
-    spin_lock,
-    tensor_core,
-    texture,
-    unknown_header,
+    ptx,
+    renames,
     unknown_name,
-    warp_mask,
-    warp_masked,
-    warp_size,
-    warp_sync,
-    warp_unmasked,
+    warps,
 )
-from portkit.syntax.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
+    from portkit.hipify.rules.rule import KernelRule
 
-    from portkit.hipify.kernel_source import KernelSource
-    from portkit.workspace.finding import Finding
-
-
-class KernelRule(Value, frozen=True):
-    """One rule.
-
-    Attributes:
-        code: stable, ``PHnnn``: 1nn rewrites, 2nn refuses; 3nn are a profile's patches.
-        name: the name of its module.
-        doc: its docstring.
-        find: returns the findings in one source.
-    """
-
-    code: str
-    name: str
-    doc: str
-    find: Callable[[KernelSource], Iterator[Finding]]
-
-
-def _make_rule(module: ModuleType) -> KernelRule:
-    return KernelRule(
-        module.CODE, module.__name__.rpartition(".")[2], module.__doc__ or "", module.find
-    )
-
+_FAMILIES: Final = (
+    *(calls, clang_syntax, cooperative_groups, cub, device_queries, hardware, hip_functions),
+    *(includes, lane_steps, lost_branch, ptx, renames, unknown_name, warps),
+)
 
 RULES: tuple[KernelRule, ...] = tuple(
-    sorted(
-        (
-            _make_rule(module)
-            for module in (
-                api_call,
-                api_name,
-                arch_macro,
-                brace_assignment,
-                compute_capability,
-                cooperative_groups,
-                cub_lanes,
-                cub_warp,
-                dependent_template,
-                device_launch,
-                device_warp_size,
-                header_include,
-                hip_shim,
-                inline_ptx,
-                intrinsic,
-                kernel_attribute,
-                lane_step,
-                launch_hint,
-                lost_branch,
-                malformed,
-                min_max,
-                namespace,
-                narrow_float,
-                own_of_hip,
-                prelude_include,
-                ptx_instruction,
-                spin_lock,
-                tensor_core,
-                texture,
-                unknown_header,
-                unknown_name,
-                warp_mask,
-                warp_masked,
-                warp_size,
-                warp_sync,
-                warp_unmasked,
-            )
-        ),
-        key=lambda rule: rule.code,
-    )
+    sorted((rule for family in _FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )
 """Every rule, by code."""
+
+CODES: Final = {rule.name: rule.code for rule in RULES}
 
 
 def find_rule(code: str) -> KernelRule | None:

@@ -27,7 +27,7 @@ _EVERYWHERE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The places of one state in one file; one of the slices may have the file's label."""
+    """The findings of one state in one file; one of the slices may have the file's label."""
 
     state: State
     count: int
@@ -37,7 +37,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file with places."""
+    """A file with findings."""
 
     path: str
     count: int
@@ -46,14 +46,14 @@ class File:
 
     @property
     def title(self) -> str:
-        """What is in the file, in words."""
+        """The findings in the file, in words."""
         parts = ", ".join(f"{s.count} {s.state}" for s in self.slices)
         return f"{self.path}: {parts}"
 
 
 @dataclass(frozen=True, slots=True)
 class Crate:
-    """A crate with places."""
+    """A crate with findings."""
 
     path: str
     label: str
@@ -63,12 +63,7 @@ class Crate:
 
 
 def draw_workspace(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
-    """Return the map, which fills a box of ``WIDTH`` by ``HEIGHT``.
-
-    Args:
-        report: of the scan.
-        settled: whether places with nothing to write are part of it.
-    """
+    """Return the map, which fills a box of ``WIDTH`` by ``HEIGHT``."""
     crates: dict[str, list[ReportedSite]] = {}
     for path, sites in report.group_by_crate().items():
         shown = [s for s in sites if settled or s.state is not State.KEPT]
@@ -110,7 +105,7 @@ def _draw_files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
 
 
 def _label_file(path: str) -> str:
-    """Return what a file is called on the map: many are ``mod.rs``, in folders that differ."""
+    """Return a file's name, with its folder if it is a common one such as ``mod.rs``."""
     *folders, name = path.split("/")
     return f"{folders[-1]}/{name}" if folders and name in _EVERYWHERE else name
 

@@ -1,4 +1,4 @@
-"""The matrix of kernels: what became of each source on each architecture.
+"""The matrix of kernels: the result of each source on each architecture.
 
 It is read from the figures of ``verify``'s kernels step, whose names are ``SOURCE for ARCH, WHAT``.
 """
@@ -6,11 +6,9 @@ It is read from the figures of ``verify``'s kernels step, whose names are ``SOUR
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 _FIGURE: Final = re.compile(r"(?P<source>\S+) for (?P<arch>\S+), (?P<what>kernels|spilling|failed)")
 
@@ -21,7 +19,6 @@ class Cell:
 
     Attributes:
         state: ``failed``, ``spilling``, ``clean``, or ``absent`` where it was not tried.
-        text: what is shown.
     """
 
     state: str

@@ -51,16 +51,7 @@ def render_page(
     written: str = "",
     link: str = "",
 ) -> str:
-    """Return the page.
-
-    Args:
-        report: what to show.
-        snippets: the text at each place, by its identity; shown only with ``source``.
-        source: whether lines of the tree's own text are part of it.
-        verified: the document of ``portkit verify``, to be shown beside it.
-        written: what ``portkit apply`` has just written, as a sentence without its full stop.
-        link: the address of a place, with ``{path}`` and ``{line}`` in it; none without.
-    """
+    """Return the page."""
     template = make_environment().get_template("page.html.j2")
     by_crate = report.group_by_crate()
     return template.render(
@@ -95,11 +86,7 @@ def render_page(
 
 
 def make_environment(*folders: Path) -> jinja2.Environment:
-    """Return what makes pages of templates, with the filters that they share.
-
-    Args:
-        folders: where templates are looked for before the report's own.
-    """
+    """Return the environment of templates, with their filters."""
     import jinja2
 
     made = jinja2.Environment(
@@ -121,7 +108,6 @@ def make_environment(*folders: Path) -> jinja2.Environment:
 def _build_data(
     report: Report, snippets: Mapping[str, Sequence[Hunk]], link: str, *, source: bool
 ) -> dict[str, Any]:
-    """Return what the page's script needs: the document of ``scan``, and what goes with it."""
     found = build_document(report, source=source)
     for entry, site in zip(found["sites"], report.sites, strict=True):
         entry["state"] = site.state
@@ -153,7 +139,6 @@ def _build_data(
 def _drop_unknown_links(
     report: Report, verified: Mapping[str, Any] | None
 ) -> Mapping[str, Any] | None:
-    """Return the document of ``verify`` whose links to places all lead somewhere."""
     if verified is None:
         return None
     known = {site.id for site in report.sites}
@@ -171,7 +156,7 @@ def _drop_unknown_links(
 
 
 def embed_json(data: Mapping[str, Any]) -> Any:
-    """Return JSON that may stand in a ``script`` element: nothing in it can end the element."""
+    """Return JSON for a ``script`` element, with nothing that could end the element."""
     from markupsafe import Markup
 
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -179,7 +164,6 @@ def embed_json(data: Mapping[str, Any]) -> Any:
 
 
 def _mark_code(text: str) -> Any:
-    """Return text with the code in it marked, as HTML."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`+([^`]+)`+", r"<code>\1</code>", str(escape(text))))
