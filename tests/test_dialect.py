@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tree_support import MANIFEST, PROFILE, workspace_of
 
-from portkit.port.cudarc_versions import adapt_to_cudarc, is_version_before
+from portkit.port.adapted_profiles import adapt_to_cudarc, is_version_before
 from portkit.port.hip_bindings import list_binding_files
 from portkit.profiles.profile import load_vendor, parse_codebase
 

@@ -14,7 +14,7 @@ from report_support import EVERY_KIND, VERIFIED, made
 from portkit.report.model import State, count_states
 from portkit.report.public_api import ApiChanges
 from portkit.report.pull_request import LONGEST, PullRequestFacts, render_pull_request
-from portkit.rules import cfg_function, repair
+from portkit.rules import cfg_conditions, profile_patches
 from portkit.workspace.git_series import count_changed_lines
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def test_what_a_verification_has_shown_is_told(ported: Path, tmp_path: Path) -> 
 
 def test_what_is_new_goes_by_names_and_manifests() -> None:
     ported = EVERY_KIND[1]
-    function = replace(ported, code=cfg_function.RULE.code, symbol="cuda_rows")
-    dispatch = replace(ported, code=cfg_function.RULE.code, symbol="rows", line=9)
+    function = replace(ported, code=cfg_conditions.CFG_FUNCTION.code, symbol="cuda_rows")
+    dispatch = replace(ported, code=cfg_conditions.CFG_FUNCTION.code, symbol="rows", line=9)
     features = {"rocm": ["a", "b"], "miopen": ["a"]}
     api = ApiChanges(features=features, names={"functions": ["rocm_rows"], "types": ["Rows"]})
     lines = render_pull_request(made(function, dispatch), facts(api=api)).splitlines()
@@ -146,7 +146,7 @@ def test_what_changes_for_who_leaves_the_feature_off_is_said() -> None:
 
 
 def test_a_place_stands_once_and_defects_say_where_they_are_mended() -> None:
-    one = replace(EVERY_KIND[3], code=repair.RULE.code)
+    one = replace(EVERY_KIND[3], code=profile_patches.REPAIR.code)
     text = render_pull_request(made(one, replace(one, column=5, id="PK107-1")), facts())
     assert text.count(f"`{one.position}`") == 1
     assert "`portkit repairs` writes a commit with a test for each" in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portkit.port.text_patches import locate_text_patches
+from portkit.port.item_patches import locate_text_patches
 from portkit.profiles.entries import TextPatch
 from portkit.syntax.source_file import SourceFile
 

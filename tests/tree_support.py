@@ -16,11 +16,11 @@ from portkit.codebases.directory import Directory
 from portkit.context.port_job import Gating, PortJob
 from portkit.engine.refusals import apply_checks
 from portkit.engine.scan import Scan, scan_workspace
+from portkit.port.adapted_profiles import find_feature_spelling
 from portkit.port.c_declarations import add_c_names
-from portkit.port.spelling_variants import find_feature_spelling
 from portkit.profiles.profile import load_vendor, parse_codebase
 from portkit.rules import list_rules
-from portkit.rules.added_file import CODE as ADDED
+from portkit.rules.file_rules import ADDED_FILE_CODE as ADDED
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.cargo_workspace import Workspace
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import field
 
 from portkit.checks.gated_files import find_gated_files
-from portkit.context.required_features import list_required_features
 from portkit.port.c_declarations import find_c_names
+from portkit.port.manifest_targets import list_required_features
 from portkit.syntax.cfg import Cfg, find_conditions_around
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value

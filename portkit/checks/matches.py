@@ -19,10 +19,10 @@ from portkit.checks.enums import Enums
 from portkit.checks.match_arms import PatternReader, measure_slices
 from portkit.checks.scopes import Scopes
 from portkit.context.device_macros import list_parameters
-from portkit.context.match_gap import MatchGap, MissingArmBehavior
+from portkit.context.intent import MatchGap, MissingArmBehavior
 from portkit.port import error_arms
 from portkit.port.copy_item import substitute_peer
-from portkit.rules import enum_variant
+from portkit.rules import named_items
 from portkit.syntax import patterns
 from portkit.syntax.cfg import find_attributes, find_conditions_around, parse_conditions
 from portkit.syntax.exhaustiveness import (
@@ -159,7 +159,7 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
 
 def _is_variant(finding: Finding) -> bool:
     done = bool(finding.edits) or finding.status is Status.PORTED
-    return finding.code == enum_variant.RULE.code and done
+    return finding.code == named_items.ENUM_VARIANT.code and done
 
 
 class _File:

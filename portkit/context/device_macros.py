@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
 
 from portkit.context.macro_items import find_calls, find_definitions
-from portkit.context.port_job import DeviceMacro
+from portkit.context.port_job import DeviceMacro, PortJob
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.token_items import find_item_end, skip_attributes
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
 
 _PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
 _NAME = re.compile(r"\$(\w+)\s*:\s*ident\b")
@@ -31,37 +26,22 @@ _CALLED = re.compile(r"\$(\w+)\s*\(")
 
 
 class ConditionalItem(Value, frozen=True):
-    """An item, a statement or an arm of a macro's body that is under a condition.
+    """An item, a statement or an arm of a macro's body that is under a condition."""
 
-    Attributes:
-        start: where it begins in the text of the body, its attributes included.
-        end: where it ends.
-        indent: the white space that begins its line.
-        condition: the attribute.
-        text: all of it.
-        rest: all but the condition.
-        gap: the white space before a copy behind it, with a comma if that is required.
-    """
-
-    start: int
-    end: int
-    indent: str
-    condition: str
-    text: str
-    rest: str
-    gap: str
+    start: int  # where it begins in the text of the body, its attributes included
+    end: int  # where it ends
+    indent: str  # the white space that begins its line
+    condition: str  # the attribute
+    text: str  # all of it
+    rest: str  # all but the condition
+    gap: str  # the white space before a copy behind it, with a comma if that is required
 
 
 class NamedTest(Value, frozen=True):
-    """A test of the source vendor in the body of a macro, which a parameter names.
+    """A test of the source vendor in the body of a macro, which a parameter names."""
 
-    Attributes:
-        item: the test.
-        tested: the parameter that it calls.
-    """
-
-    item: ConditionalItem
-    tested: str
+    item: ConditionalItem  # the test
+    tested: str  # the parameter that it calls
 
 
 def describe_device_macro(job: PortJob, node: Node) -> DeviceMacro | None:

@@ -6,40 +6,28 @@ feature, what it accounts for and which bytes change: `portkit.port.emit` alone 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
 
+from tree_sitter import Node
+
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from portkit.syntax.span import Span
 
 
 class Intent(Value, frozen=True, eq=False):
-    """What is wanted, in words.
+    """What is wanted, in words."""
 
-    Attributes:
-        construct: the kind of construct in words, such as ``match arm: Device``.
-        message: one sentence for the reader of the report.
-        symbol: the item that the site is part of; the enclosing items by default.
-        review: whether a person should look at it.
-        claims: what it accounts for; by default the site, and its counterpart where that stands.
-        span: the construct, where it is not the site as a whole.
-        entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
-        shadowed: the entries that would decide about it as well, if ``entry`` did not come first.
-        renamed: a name, and what it becomes or could become.
-    """
-
-    construct: str
-    message: str
-    symbol: str = ""
-    review: bool = False
+    construct: str  # the kind of construct in words, such as ``match arm: Device``
+    message: str  # one sentence for the reader of the report
+    symbol: str = ""  # the item that the site is part of; the enclosing items by default
+    review: bool = False  # whether a person should look at it
+    # what it accounts for; by default the site, and its counterpart where that stands
     claims: tuple[Span, ...] | None = None
-    span: Span | None = None
-    entry: str = ""
+    span: Span | None = None  # the construct, where it is not the site as a whole
+    entry: str = ""  # the entry of the codebase's profile that it comes from, such as ``patch 3``
+    # the entries that would decide about it as well, if ``entry`` did not come first
     shadowed: tuple[str, ...] = ()
-    renamed: tuple[str, str] = ("", "")
+    renamed: tuple[str, str] = ("", "")  # a name, and what it becomes or could become
 
 
 class LeaveUnchanged(Intent, frozen=True, eq=False):
@@ -55,31 +43,21 @@ class AlreadyPorted(Intent, frozen=True, eq=False):
 
 
 class CopySite(Intent, frozen=True, eq=False, kw_only=True):
-    """Set the copy of the site under the name table beside it.
+    """Set the copy of the site under the name table beside it."""
 
-    Attributes:
-        name: the copy's own name, where the name table does not give it.
-        text: what stands there instead of what the name table gives.
-    """
-
-    name: str = ""
-    text: str = ""
+    name: str = ""  # the copy's own name, where the name table does not give it
+    text: str = ""  # what stands there instead of what the name table gives
 
 
 class CopyUnderName(Intent, frozen=True, eq=False, kw_only=True):
-    """Set a copy of a function beside it that has a name of its own.
+    """Set a copy of a function beside it that has a name of its own."""
 
-    Attributes:
-        name: the name of the copy; under the function's own it stands where that does not.
-        imports: what the copy imports for itself, each a whole ``use``.
-        device: what says in the function on which device its tensors are; empty where nothing does.
-        called: whether callers use the plain name in every build, so that it must answer for the
-            written vendor as well.
-    """
-
-    name: str
-    imports: tuple[str, ...] = ()
+    name: str  # the name of the copy; under the function's own it stands where that does not
+    imports: tuple[str, ...] = ()  # what the copy imports for itself, each a whole ``use``
+    # what says in the function on which device its tensors are; empty where nothing does
     device: str = ""
+    # whether callers use the plain name in every build, so that it must answer for the
+    # written vendor as well
     called: bool = False
 
 
@@ -92,97 +70,84 @@ class JoinPatterns(Intent, frozen=True, eq=False, kw_only=True):
 
     A member of a pattern cannot stand under a feature, and a name has one type in all of them.
     Where that forbids it, an arm of its own is written, or what ``otherwise`` wants.
-
-    Attributes:
-        lists: the members of each pattern.
-        peer: whether the value is that of a peer, which the written vendor is turned away as.
-        pattern: the pattern as a whole where it may need parentheses.
-        otherwise: what is wanted where no value can join.
     """
 
-    lists: tuple[tuple[Span, ...], ...]
+    lists: tuple[tuple[Span, ...], ...]  # the members of each pattern
+    # whether the value is that of a peer, which the written vendor is turned away as
     peer: bool = False
-    pattern: Node | None = None
-    otherwise: Intent | None = None
+    pattern: Node | None = None  # the pattern as a whole where it may need parentheses
+    otherwise: Intent | None = None  # what is wanted where no value can join
 
 
 class ListMember(Value, frozen=True, eq=False):
-    """A member of a list.
+    """A member of a list."""
 
-    Attributes:
-        after: what it stands behind; an empty span right inside an empty list.
-        text: the member.
-        path: the whole of what it imports, for a member of an import.
-        separator: the token between two members; empty if there is none.
-    """
-
-    after: Span
-    text: str
-    path: str = ""
-    separator: str = ","
+    after: Span  # what it stands behind; an empty span right inside an empty list
+    text: str  # the member
+    path: str = ""  # the whole of what it imports, for a member of an import
+    separator: str = ","  # the token between two members; empty if there is none
 
 
 class AddToList(Intent, frozen=True, eq=False, kw_only=True):
-    """Have members join a list.
+    """Have members join a list."""
 
-    Attributes:
-        members: the members.
-        listed: what is in the list; the engine knows what is imported beside an import.
-    """
-
-    members: tuple[ListMember, ...]
+    members: tuple[ListMember, ...]  # the members
+    # what is in the list; the engine knows what is imported beside an import
     listed: frozenset[str] = frozenset()
 
 
 class WidenCondition(Intent, frozen=True, eq=False, kw_only=True):
-    """Have a condition hold for the written vendor as well.
+    """Have a condition hold for the written vendor as well."""
 
-    Attributes:
-        condition: an attribute, a ``cfg!`` or a question.
-        within: the whole of what is decided, in which another question may stand already.
-        copy: the written vendor's question, where renaming does not give it.
-    """
-
-    condition: Node
-    within: Node
-    copy: str = ""
+    condition: Node  # an attribute, a ``cfg!`` or a question
+    within: Node  # the whole of what is decided, in which another question may stand already
+    copy: str = ""  # the written vendor's question, where renaming does not give it
 
 
 class InsertText(Intent, frozen=True, eq=False, kw_only=True):
-    """Set a text at the site.
+    """Set a text at the site."""
 
-    Attributes:
-        text: the text, with what sets it apart.
-        at: the offset.
-        name: the name of the sibling that it is.
-    """
-
-    text: str
-    at: int
-    name: str = ""
+    text: str  # the text, with what sets it apart
+    at: int  # the offset
+    name: str = ""  # the name of the sibling that it is
 
 
 class InsertArms(Intent, frozen=True, eq=False, kw_only=True):
-    """Set arms before the last one of a ``match``.
+    """Set arms before the last one of a ``match``."""
 
-    Attributes:
-        text: the arms.
-    """
-
-    text: str
+    text: str  # the arms
 
 
 class ReplaceText(Intent, frozen=True, eq=False, kw_only=True):
-    """Write another text in place of one.
+    """Write another text in place of one."""
 
-    Attributes:
-        old: a text of the site.
-        new: what stands there afterwards.
-        sign: what shows in ``within`` that it stands; by default the new text at the site.
-        within: where to look for the sign.
-    """
+    old: str  # a text of the site
+    new: str  # what stands there afterwards
+    sign: str = ""  # what shows in ``within`` that it stands; by default the new text at the site
+    within: Node | None = None  # where to look for the sign
 
-    old: str
-    new: str
-    sign: str = ""
-    within: Node | None = None
+
+class MissingArmBehavior(StrEnum):
+    """What the missing arms do."""
+
+    STANDS = "stands"
+    """They are there already."""
+    COPY = "copy"
+    """The same as the source vendor's arm, under the names of the vendor that is written."""
+    OTHERS = "others"
+    """The same as the arms on other values."""
+    ERROR = "error"
+    """They answer with an error."""
+
+
+class MatchGap(Value, frozen=True):
+    """Values that a ``match`` does not take after the port."""
+
+    path: str  # the file
+    span: Span  # the ``match``
+    at: int  # where the missing arms are set
+    symbol: str  # the items around the ``match``
+    enums: tuple[str, ...]  # the enums that gain a variant, by their names
+    arms: str  # the missing arms
+    errors: str  # the same arms, each of which answers with an error
+    answer: MissingArmBehavior  # what they do; an error if one of them answers with an error

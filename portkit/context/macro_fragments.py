@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tree_sitter import Node, Tree
+
+from portkit.context.port_job import Site
 from portkit.syntax.known_macros import EVALUATING, find_use
-from portkit.syntax.source_file import field_text, find_grammar
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
-
-    from portkit.context.port_job import Site
-    from portkit.syntax.source_file import SourceFile
+from portkit.syntax.source_file import SourceFile, field_text, find_grammar
 
 Known = dict[tuple[Any, ...], Any]
 """Parsed fragments, which live as long as their nodes are used."""
@@ -27,12 +24,7 @@ def find_macro_name(macro: Node) -> str:
 
 
 def parse_tokens(site: Site) -> Node | None:
-    """Parse the tokens of a macro that are expressions or statements; return what holds them.
-
-    Args:
-        site: any site. Only two kinds are parsed: the arguments of a macro that evaluates them,
-            and the body of a `macro_rules!` that defines no items.
-    """
+    """Parse the tokens of a macro that are expressions or statements; return what holds them."""
     if site.kind != "token_tree" or site.outer is None:
         return None
     outer = site.outer.node
@@ -51,13 +43,7 @@ def is_evaluating(macro: Node) -> bool:
 
 
 def parse_arguments(source: SourceFile, macro: Node, known: Known) -> tuple[Node, ...]:
-    """Parse the arguments of a macro call as expressions; return none if they are something else.
-
-    Args:
-        source: the file.
-        macro: the call.
-        known: the parsed fragments of the file, to which this one is added.
-    """
+    """Parse the arguments of a macro call as expressions; none if they are something else."""
     found = _parse_list(source, macro, known)
     return tuple(found.named_children) if found is not None else ()
 
@@ -82,13 +68,7 @@ def _parse_list(source: SourceFile, macro: Node, known: Known) -> Node | None:
 
 
 def parse_body(source: SourceFile, rule: Node, known: Known) -> Node | None:
-    """Parse what a rule of `macro_rules!` writes as a block; return None if it is no statements.
-
-    Args:
-        source: the file.
-        rule: the rule.
-        known: the parsed fragments of the file, to which this one is added.
-    """
+    """Parse what a rule of `macro_rules!` writes as a block; return None if it is no statements."""
     right = rule.child_by_field_name("right")
     if right is None:
         return None

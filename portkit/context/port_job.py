@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -10,28 +11,23 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import field
+from tree_sitter import Node
 
 from portkit.hipify.paths import BUILD_SCRIPT
-from portkit.profiles.entries import ProsePatch
+from portkit.profiles.entries import PatchEntry, ProsePatch
+from portkit.profiles.profile import CodebaseProfile, VendorProfile
+from portkit.profiles.settings import Exclusion
 from portkit.syntax import features
 from portkit.syntax.cfg import FIELD_VALUES, Cfg, find_attributes, parse_conditions
 from portkit.syntax.name_table import find_feature_conditions, strip_comments_and_strings
-from portkit.syntax.source_file import ATTACHED, node_text
+from portkit.syntax.source_file import ATTACHED, SourceFile, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import caseless_word_pattern, find_occurrences
+from portkit.workspace.cargo_workspace import Crate, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.hipify.translator import Translation
-    from portkit.profiles.entries import PatchEntry
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.profiles.settings import Exclusion
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.cargo_workspace import Crate, Workspace
+    from portkit.hipify.translator import Translation  # few scans have a kernel
 
 Kind = TypeVar("Kind", bound="PatchEntry")
 Made = TypeVar("Made")
@@ -50,23 +46,15 @@ class Gating(StrEnum):
 
 
 class DeviceMacro(Value, frozen=True):
-    """A macro that takes one argument per backend.
+    """A macro that takes one argument per backend."""
 
-    Attributes:
-        name: the macro.
-        position: the index, from 0, of the source vendor's argument in a call before the port.
-        arity: how many arguments a call has before the port.
-        behind: whether the written vendor's argument stands or will stand right behind it.
-        is_name: whether the source vendor's argument does nothing but name a test of another one.
-        passes: the macros that it is passed on to.
-    """
-
-    name: str
-    position: int
-    arity: int
-    behind: bool
+    name: str  # the macro
+    position: int  # the index, from 0, of the source vendor's argument in a call before the port
+    arity: int  # how many arguments a call has before the port
+    behind: bool  # whether the written vendor's argument stands or will stand right behind it
+    # whether the source vendor's argument does nothing but name a test of another one
     is_name: bool = False
-    passes: tuple[str, ...] = ()
+    passes: tuple[str, ...] = ()  # the macros that it is passed on to
 
 
 class TreeFacts(Value, frozen=True):
@@ -115,14 +103,7 @@ class PortJob(Value, frozen=True, dict=True):
     skips: tuple[Exclusion, ...] = ()
 
     def patches(self, kind: type[Kind], path: str, *, idle: bool = False) -> tuple[Kind, ...]:
-        """Return the patches of a kind that may be about a file.
-
-        Args:
-            kind: of the patches.
-            path: the file.
-            idle: return those that have nothing to do in the tree's version, they say, and not
-                those that have; one in whose place another stands in that version is neither.
-        """
+        """Return the patches of a kind that may be about a file."""
         known = self._patches.get((kind, idle))
         if known is None:
             version = self.workspace.version
@@ -205,10 +186,6 @@ class PortJob(Value, frozen=True, dict=True):
 
         Where one of several will do, it is the first that is named. The source's own feature is
         one where a file takes the path without it, be it beside those of peers.
-
-        Args:
-            cfg: the condition.
-            path: the file that it stands in.
         """
         unported = self.vendor.unported
         named = cfg.features() & unported.keys()
@@ -223,11 +200,7 @@ class PortJob(Value, frozen=True, dict=True):
         return self.source_feature if plain and cfg.without(off) is False else ""
 
     def list_disabled_features(self, path: str) -> frozenset[str]:
-        """Return the features that what is written in a file does without.
-
-        Args:
-            path: the file.
-        """
+        """Return the features that what is written in a file does without."""
         off = frozenset(self.vendor.unported)
         if self.codebase.find_no_feature_entry(path) is None:
             return off
@@ -250,12 +223,7 @@ class PortJob(Value, frozen=True, dict=True):
         return bool(asked) and any(name.group() in asked for name in find_feature_conditions(text))
 
     def mentions(self, source: SourceFile, words: Iterable[str]) -> list[int]:
-        """Return where a file mentions a backend: by a word of its platform, or by its feature.
-
-        Args:
-            source: the file.
-            words: the words of platforms that it holds.
-        """
+        """Return where a file mentions a backend: by a word of its platform, or by its feature."""
         found = source.offsets(words) if words else []
         if self._is_feature_a_word:
             return found
@@ -276,12 +244,7 @@ class PortJob(Value, frozen=True, dict=True):
         return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
 
     def memoize(self, *key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what is made once for the tree; `Site.once` is for one file.
-
-        Args:
-            key: what it is, and what it is about.
-            make: makes it.
-        """
+        """Return what is made once for the tree; `Site.once` is for one file."""
         if key not in self._known:
             self._known[key] = make()
         made: Made = self._known[key]
@@ -370,10 +333,6 @@ class PortJob(Value, frozen=True, dict=True):
         """Whether text names a library without a counterpart."""
         return any(word in text for word in self.unported_words)
 
-    def has_unported_condition(self, text: str) -> bool:
-        """Whether a condition in the text names a feature without a counterpart."""
-        return bool(self._unported_condition.search(text))
-
     def mentions_cuda_value(self, text: str) -> bool:
         """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
         return self.rename_changes_code(text) or f'"{self.vendor.source}"' in text
@@ -443,59 +402,37 @@ def may_include_headers(text: str) -> bool:
 
 
 class Scope(Value, frozen=True):
-    """Where in a file a node stands.
+    """Where in a file a node stands."""
 
-    Attributes:
-        symbol: the names of the enclosing items, joined by ``::``.
-        function: the innermost enclosing function's name, or empty.
-        type_name: the type of the enclosing implementation, or the enclosing trait, or empty.
-        container: ``trait``, ``trait impl``, ``impl`` or empty: what the node is a member of.
-        vendor: the vendor backend that an enclosing item is specific to, or empty.
-        gated: whether an enclosing item already stands under the written vendor's feature.
-    """
-
-    symbol: str = ""
-    function: str = ""
+    symbol: str = ""  # the names of the enclosing items, joined by ``::``
+    function: str = ""  # the innermost enclosing function's name, or empty
+    # the type of the enclosing implementation, or the enclosing trait, or empty
     type_name: str = ""
+    # ``trait``, ``trait impl``, ``impl`` or empty: what the node is a member of
     container: str = ""
-    vendor: str = ""
+    vendor: str = ""  # the vendor backend that an enclosing item is specific to, or empty
+    # whether an enclosing item already stands under the written vendor's feature
     gated: bool = False
 
 
 class Site(Value, frozen=True, dict=True):
-    """A node with all that a rule may ask about it.
+    """A node with all that a rule may ask about it."""
 
-    Attributes:
-        node: the node.
-        attributes: the attributes and doc comments before it that belong to it.
-        siblings: the nodes of its container, itself included, each with its attributes.
-        source: the file.
-        scope: the enclosing items.
-        crate: the crate, or none for a file outside any.
-        job: the job.
-        outer: the node around it; none for the file as a whole.
-        level: how many nodes are around it.
-        known: what was worked out once for all places of the file.
-    """
-
-    node: Node
-    attributes: tuple[Node, ...]
+    node: Node  # the node
+    attributes: tuple[Node, ...]  # the attributes and doc comments before it that belong to it
+    # the nodes of its container, itself included, each with its attributes
     siblings: tuple[tuple[Node, tuple[Node, ...]], ...]
-    source: SourceFile
-    scope: Scope
-    crate: Crate | None
-    job: PortJob
-    outer: Site | None = None
-    level: int = 0
+    source: SourceFile  # the file
+    scope: Scope  # the enclosing items
+    crate: Crate | None  # the crate, or none for a file outside any
+    job: PortJob  # the job
+    outer: Site | None = None  # the node around it; none for the file as a whole
+    level: int = 0  # how many nodes are around it
+    # what was worked out once for all places of the file
     known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
 
     def memoize(self, *key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what is made once for a file, so that time does not grow with its square.
-
-        Args:
-            key: what it is, and what it is about.
-            make: makes it.
-        """
+        """Return what is made once for a file, so that time does not grow with its square."""
         if key not in self.known:
             self.known[key] = make()
         made: Made = self.known[key]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from portkit.context.port_job import Site
+from portkit.context.port_job import Site
 
 _BINDINGS: Final = "pyo3"
 """By which a crate makes a module of Python."""
@@ -22,9 +21,6 @@ def find_framework(site: Site) -> str:
     """Return the framework whose devices the Python of a file is about, or an empty string.
 
     It is imported there, and has the written vendor's devices under the source's names.
-
-    Args:
-        site: a place of the file.
     """
     if not site.is_python or belongs_to_rust_module(site):
         return ""

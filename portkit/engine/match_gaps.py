@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from portkit.checks.matches import find_gaps
 from portkit.checks.ported_tree import PortedTree, WrittenFile
-from portkit.context.match_gap import MatchGap, MissingArmBehavior
-from portkit.rules import match_gap
+from portkit.context.intent import MatchGap, MissingArmBehavior
+from portkit.rules import match_arms
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
 from portkit.workspace.edits import Piece, match_newlines
@@ -40,7 +40,7 @@ def fill_gaps(ported: PortedTree, paths: Sequence[str] | None = None) -> list[Fi
         pieces = written.pieces if written is not None else ()
         piece = next((p for p in pieces if p.start < gap.span.start < p.end), None)
         if piece is None or gap.answer is MissingArmBehavior.STANDS:
-            added.append(match_gap.check(job, _move_before_port(gap, written)))
+            added.append(match_arms.check_match_gap(job, _move_before_port(gap, written)))
             continue
         before = job.workspace.sources[gap.path]
         found[id(piece.finding)] = _complete_copy(found[id(piece.finding)], piece, gap, before)

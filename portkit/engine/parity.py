@@ -15,9 +15,9 @@ from tree_sitter import Node
 
 from portkit.context.port_job import Gating, PortJob
 from portkit.engine.scan import Scan
-from portkit.port.function_guards import find_guarded_functions
 from portkit.port.gating import gate_arms
 from portkit.port.host_fallback import find_host_computation
+from portkit.port.item_patches import find_guarded_functions
 from portkit.port.template_values import render_template
 from portkit.profiles.entries import ExtraArms
 from portkit.syntax.cfg import parse_conditions

@@ -22,7 +22,7 @@ from portkit.context.port_job import Gating
 from portkit.engine.scan import Scan, sort_key
 from portkit.errors import PlanError
 from portkit.port import error_arms
-from portkit.rules import enum_variant, feature
+from portkit.rules import manifest_features, named_items
 from portkit.transaction.change import Change
 from portkit.workspace.cargo_resolution import FILE, CargoFault
 from portkit.workspace.cargo_workspace import Workspace
@@ -69,8 +69,8 @@ def check_variants(whole: Scan, chosen: Scan) -> None:
         raise PlanError(
             f"the variant {whole.job.vendor.variant} of"
             f" {', '.join(_find_dropped_enums(whole, chosen))} is left"
-            f" out ({enum_variant.RULE.code}), and what would be written names it, so that no build"
-            f" would compile: write it too, or leave out {list_places(whole, found)}"
+            f" out ({named_items.ENUM_VARIANT.code}), and what would be written names it, so that"
+            f" no build would compile: write it too, or leave out {list_places(whole, found)}"
         )
 
 
@@ -114,7 +114,7 @@ def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
     """Return the enums with a variant of the source's, and if they have the written one then."""
     found: dict[str, bool] = {}
     for f in whole.findings:
-        if f.code == enum_variant.RULE.code:
+        if f.code == named_items.ENUM_VARIANT.code:
             written = f.status is Status.TODO and not f.excluded and f.place in chosen
             for name in f.types:
                 found[name] = found.get(name, False) or written or f.status is Status.PORTED
@@ -139,7 +139,7 @@ def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
         return True
     manifest = f"{crate.directory}/Cargo.toml".removeprefix("./")
     return any(
-        f.path == manifest and f.code == feature.RULE.code and f.status is Status.TODO
+        f.path == manifest and f.code == manifest_features.FEATURE.code and f.status is Status.TODO
         for f in whole.findings
         if f.place in chosen and not f.excluded
     )

@@ -24,8 +24,8 @@ from portkit.engine.rule_index import RuleIndex
 from portkit.engine.walk import Unaccounted, scan_file
 from portkit.port import whole_files as files
 from portkit.port.new_files import AddedFiles, list_added_files
-from portkit.rules import Rule, added_file, list_rules
-from portkit.rules.unread_file import report_failed_file
+from portkit.rules import Rule, file_rules, list_rules
+from portkit.rules.file_rules import report_failed_file
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.syntax.source_file import (
     SourceFile,
@@ -114,7 +114,7 @@ def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
     looked, left = scan_file(job, path, asked, is_written)
     of_kernel = job.kernels and path.endswith(CUDA_CODE)
     looked += (f for each in added if of_kernel for f in each.findings() if f.path == path)
-    findings = [f for f in found.findings if f.path != path or f.code == added_file.CODE]
+    findings = [f for f in found.findings if f.path != path or f.code == file_rules.ADDED_FILE_CODE]
     ported = PortedTree(job, tuple(sorted((*findings, *looked), key=sort_key)))
     findings = fill_gaps(ported, (path,))
     unaccounted = [each for each in found.unaccounted if each.path != path]

@@ -22,20 +22,23 @@ from portkit.engine.partial_ports import add_error_arms
 from portkit.engine.refusals import apply_checks
 from portkit.engine.scan import Scan, rescan_file, scan_workspace, sort_key
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
+from portkit.port.adapted_profiles import (
+    adapt_to_cudarc,
+    choose_kernel_form,
+    find_feature_spelling,
+    is_version_before,
+)
 from portkit.port.c_declarations import add_c_names
-from portkit.port.cudarc_versions import adapt_to_cudarc, is_version_before
 from portkit.port.hip_bindings import locate_bindings, requires_bindings
 from portkit.port.item_patches import OVERRIDE
-from portkit.port.kernel_form import choose_kernel_form
 from portkit.port.reexported_bindings import find_reexported_bindings
-from portkit.port.spelling_variants import find_feature_spelling
 from portkit.port.whole_crates import add_counterparts, find_whole_crates
 from portkit.profiles import accepted_findings
 from portkit.profiles.accepted_findings import Acceptance
 from portkit.profiles.entries import CodebaseFile, parse_release
 from portkit.profiles.profile import CodebaseProfile, decode_codebase, load_codebase, load_vendor
 from portkit.profiles.settings import NAME, Exclusion, Settings, parse_settings, read_settings
-from portkit.rules import added_file, idle_entry, unread_file
+from portkit.rules import file_rules, idle_entry
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_workspace import Workspace, load_workspace
@@ -150,7 +153,7 @@ def open_session(
     )
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP
-        and f.code not in (added_file.CODE, unread_file.CODE)
+        and f.code not in (file_rules.ADDED_FILE_CODE, file_rules.UNREAD_FILE_CODE)
         for f in found.findings
     ):
         raise NoBackendError(

@@ -18,7 +18,7 @@ from portkit.errors import PlanError, PortkitError
 from portkit.port.emit import make_finding
 from portkit.port.reexported_bindings import adapt_to_file
 from portkit.rules import FileFilter
-from portkit.rules.unread_file import report_failed_file, report_unread_file
+from portkit.rules.file_rules import report_failed_file, report_unread_file
 from portkit.syntax.cfg import FIELD_VALUES
 from portkit.syntax.items import describe_item
 from portkit.syntax.source_file import (

@@ -20,7 +20,7 @@ from portkit.port import cuda_only_deps, cuda_tools
 from portkit.port.hip_bindings import has_bindings_dependency
 from portkit.port.whole_crates import find_whole_crates
 from portkit.profiles.profile import CudaOnlyCrate, load_codebase
-from portkit.rules import cfg_item, enum_variant
+from portkit.rules import cfg_conditions, named_items
 from portkit.syntax.features import is_feature_name
 from portkit.workspace import lock_file
 from portkit.workspace.cargo_workspace import Crate
@@ -37,7 +37,7 @@ def infer_profile(found: Scan) -> Draft:
     job = found.job
     crate, why = _find_marker(job)
     name, named_by = _name(job, crate)
-    variants = [f for f in found.findings if f.code == enum_variant.RULE.code]
+    variants = [f for f in found.findings if f.code == named_items.ENUM_VARIANT.code]
     version = job.workspace.version
     uses = tuple(_uses(job))
     bindings = _bindings(job, uses)
@@ -272,7 +272,7 @@ def _find_questions(found: Scan) -> Iterator[Question]:
     asked: set[str] = set()
     for finding in found.findings:
         name, proposed = finding.renamed
-        if finding.code == cfg_item.RULE.code and name and name not in {*asked, *taken}:
+        if finding.code == cfg_conditions.CFG_ITEM.code and name and name not in {*asked, *taken}:
             asked.add(name)
             evidence = f"{finding.path} declares it under the feature, and its file names CUDA"
             yield Question(name, proposed, evidence)

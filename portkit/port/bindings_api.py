@@ -1,4 +1,4 @@
-"""What code asks the bindings for, and whether they have it.
+"""Names that code needs of the bindings, and those that the bindings lack.
 
 The bindings have the shape of CUDA's, and of that what ports have needed. A copy that names more,
 such as ``cudarc::cusolver`` or a function of cuBLAS's that has no counterpart there, would build
@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from portkit.context.port_job import PortJob, Site
 from portkit.hipify.api_table import find_mapping
-from portkit.port.hip_bindings import HOME
+from portkit.port.hip_bindings import HOME, list_binding_files
 from portkit.shipped import shipped
 from portkit.syntax.imports import find_import_leaves, find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding
 
 _Asked = tuple[str, tuple[str, ...]]
 _BELOW: Final = re.compile(r"\s*::\s*(\w+(?:\s*::\s*\w+)*)")
@@ -44,20 +41,12 @@ _SHOWN: Final = 3
 
 
 class BindingsApi(Value, frozen=True, dict=True):
-    """The public names of the bindings, read as they are asked for.
+    """The public names of the bindings, read as they are asked for."""
 
-    Attributes:
-        home: the folder of their sources.
-    """
-
-    home: Path
+    home: Path  # the folder of their sources
 
     def lacks(self, path: tuple[str, ...]) -> int | None:
-        """Return which part of a path is not there, none where nothing says that one is not.
-
-        Args:
-            path: modules and a name, from the root of the bindings on.
-        """
+        """Return which part of a path is not there, none where nothing says that one is not."""
         module: tuple[str, ...] = ()
         for number, name in enumerate(path):
             if not _says(self._public(module), name):
@@ -126,15 +115,10 @@ def _is_word(character: str) -> bool:
 
 
 class MissingName(Value, frozen=True):
-    """What the bindings do not have.
+    """What the bindings do not have."""
 
-    Attributes:
-        name: as a copy says it.
-        reason: why a copy cannot have it.
-    """
-
-    name: str
-    reason: str
+    name: str  # as a copy says it
+    reason: str  # why a copy cannot have it
 
 
 def explain_missing_name(site: Site, finding: Finding) -> str:
@@ -144,7 +128,7 @@ def explain_missing_name(site: Site, finding: Finding) -> str:
         return ""
 
     def imported() -> Mapping[str, tuple[str, ...]]:
-        return _imported(job, _asked(job, _text(site.source)))
+        return _imported(job, _asked(job, site.source.text(0, site.source.size)))
 
     found = _exactly(job, site.code, site.memoize("of the bindings", make=imported))
     written = (
@@ -154,16 +138,10 @@ def explain_missing_name(site: Site, finding: Finding) -> str:
 
 
 def explain_missing_in_file(job: PortJob, source: SourceFile, written: Callable[[], str]) -> str:
-    """Return what the copy of a file asks the bindings for in vain, or an empty string.
-
-    Args:
-        job: the job.
-        source: the file.
-        written: gives its copy, in which a template may have something else.
-    """
+    """Return what the copy of a file asks the bindings for in vain, or an empty string."""
     if not _concerns(job, source):
         return ""
-    text = _text(source)
+    text = source.text(0, source.size)
     found = _exactly(job, text, _imported(job, _asked(job, text)))
     copy = strip_comments_and_strings(written()) if found else ""
     said = [*dict.fromkeys(each.reason for each in found if _stands(each, copy))]
@@ -177,10 +155,6 @@ def _stands(lacking: MissingName, copy: str) -> bool:
 
 def _concerns(job: PortJob, source: SourceFile) -> bool:
     return job.vendor.bindings.encode() in source.data
-
-
-def _text(source: SourceFile) -> str:
-    return source.text(0, source.size)
 
 
 def _exactly(job: PortJob, text: str, imported: Mapping[str, tuple[str, ...]]) -> list[MissingName]:
@@ -288,3 +262,28 @@ def _of_path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
         + f" and the bindings have no {name}"
         + (f" in {where}" if where else ""),
     )
+
+
+_ASKED: Final = re.compile(r"\bsys\s*::\s*(?:\w+\s*::\s*)*((?:cu|CU)[A-Z_]\w*)")
+
+
+def find_missing_symbol(site: Site, text: str) -> str:
+    """Return a name of the driver's in a text that the bindings have no counterpart of, if any."""
+    if "sys" not in text or not site.source.path.endswith(".rs"):
+        return ""
+    job = site.job
+    words = job.vendor.names.words
+    asked = [name for name in _ASKED.findall(strip_comments_and_strings(text)) if name not in words]
+    if not asked:  # what the name table has was written with the bindings
+        return ""
+
+    def known() -> frozenset[str]:
+        texts = (
+            make()
+            for name, make in list_binding_files(job.vendor.facade).items()
+            if name.endswith(".rs")
+        )
+        return frozenset(word for each in texts for word in re.findall(r"\w+", each))
+
+    names = job.memoize("bindings", make=known)
+    return next((name for name in asked if job.rename(name) not in names), "")

@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
+from portkit.context.port_job import PortJob, Site
 from portkit.hipify.api_table import find_mapping
+from portkit.profiles.profile import VendorProfile
 from portkit.syntax.cfg import find_attributes
+from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import (
     SourceFile,
     field_text,
@@ -26,16 +31,9 @@ from portkit.syntax.source_file import (
     node_text,
 )
 from portkit.syntax.value import Value
+from portkit.workspace.cargo_workspace import Workspace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.profile import VendorProfile
-    from portkit.workspace.cargo_workspace import Workspace
-
+_EXTERN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
 LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
 _BLOCK: Final = re.compile(rb'\bextern\s*(?:"[^"\n]*")?\s*\{')
 _LIBRARIES: Final = "cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nccl|nvml|nvrtc"
@@ -51,24 +49,14 @@ _LINK_NAME: Final = re.compile(r'\blink_name\s*=\s*"([^"]*)"')
 
 
 class ForeignBlock(Value, frozen=True):
-    """A block that declares functions of C.
+    """A block that declares functions of C."""
 
-    Attributes:
-        symbols: the names by which they are linked.
-        library: the library that is linked, or nothing.
-    """
-
-    symbols: tuple[str, ...]
-    library: str
+    symbols: tuple[str, ...]  # the names by which they are linked
+    library: str  # the library that is linked, or nothing
 
 
 def add_c_names(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
-    """Return a vendor whose name table has HIP's names of the functions that a tree declares.
-
-    Args:
-        vendor: the vendor.
-        workspace: the tree.
-    """
+    """Return a vendor whose name table has HIP's names of the functions that a tree declares."""
     found = find_hip_names(workspace)
     if not found:
         return vendor
@@ -80,9 +68,6 @@ def find_hip_names(workspace: Workspace) -> Mapping[str, str]:
     """Return HIP's names of the functions of CUDA's API that a tree declares.
 
     Two functions with one counterpart have none here: a block declares a name once.
-
-    Args:
-        workspace: the tree.
     """
     symbols = {
         symbol
@@ -101,11 +86,7 @@ def find_hip_names(workspace: Workspace) -> Mapping[str, str]:
 
 
 def find_foreign_blocks(source: SourceFile) -> Iterator[ForeignBlock]:
-    """Yield the blocks of a file that declare functions of C.
-
-    Args:
-        source: the file.
-    """
+    """Yield the blocks of a file that declare functions of C."""
     places = [match.start() for match in _BLOCK.finditer(source.data)]
     if not places:
         return
@@ -124,12 +105,7 @@ def find_foreign_blocks(source: SourceFile) -> Iterator[ForeignBlock]:
 
 
 def explain_missing_c_function(job: PortJob, text: str) -> str:
-    """Return why a copy would declare what no library for ROCm has, or an empty string.
-
-    Args:
-        job: the job.
-        text: Rust source of CUDA's side.
-    """
+    """Return why a copy would declare what no library for ROCm has, or an empty string."""
     title = job.vendor.title
     for block in find_foreign_blocks(SourceFile("text.rs", text.encode())):
         for symbol in block.symbols:
@@ -148,11 +124,7 @@ def explain_missing_c_function(job: PortJob, text: str) -> str:
 
 
 def explain_no_counterpart(site: Site) -> str:
-    """Return why a function has no counterpart in its own block, or an empty string.
-
-    Args:
-        site: any site.
-    """
+    """Return why a function has no counterpart in its own block, or an empty string."""
     block = site.outer.outer if site.outer is not None else None
     if block is None or block.kind != "foreign_mod_item" or site.kind != "function_signature_item":
         return ""
@@ -170,12 +142,7 @@ def explain_no_counterpart(site: Site) -> str:
 
 
 def explain_c_review(job: PortJob, text: str) -> str:
-    """Return what a person checks of the functions that the copy of a text declares, or nothing.
-
-    Args:
-        job: the job.
-        text: Rust source of CUDA's side.
-    """
+    """Return what a person checks of the functions that the copy of a text declares, or nothing."""
     symbols = [
         s for b in find_foreign_blocks(SourceFile("text.rs", text.encode())) for s in b.symbols
     ]
@@ -191,11 +158,7 @@ def explain_c_review(job: PortJob, text: str) -> str:
 
 
 def find_c_names(job: PortJob) -> Mapping[str, str]:
-    """Return `find_hip_names` of a job's tree.
-
-    Args:
-        job: the job.
-    """
+    """Return `find_hip_names` of a job's tree."""
     return job.memoize("foreign", make=lambda: find_hip_names(job.workspace))
 
 
@@ -210,3 +173,8 @@ def _symbol(name: str, attributes: list[str]) -> str:
     """Return the name by which a function is linked."""
     found = (_LINK_NAME.search(text) for text in attributes)
     return next((match[1] for match in found if match is not None), name)
+
+
+def has_linked_functions(text: str) -> bool:
+    """Whether Rust source declares functions that are linked by their names."""
+    return "extern" in text and _EXTERN.search(strip_comments_and_strings(text)) is not None

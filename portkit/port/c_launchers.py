@@ -10,24 +10,21 @@ launch met is an error of the next call.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob
 from portkit.hipify.paths import derive_hip_path
 from portkit.port import cuda_tools
 from portkit.port.hip_bindings import requires_bindings
+from portkit.profiles.profile import CudaOnlyCrate
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_workspace import CUDA_CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.profile import CudaOnlyCrate
 
 _FOREIGN: Final = re.compile(r"\bextern\b")
 _UNIT: Final = re.compile(r'"([^"\s]*\.cu)"')
@@ -42,34 +39,19 @@ mod built {
 
 
 class CrateLaunchers(Value, frozen=True):
-    """The launchers of a crate.
+    """The launchers of a crate."""
 
-    Attributes:
-        folder: where the CUDA sources lie, below the crate.
-        units: those that are compiled, without folder and suffix.
-        file: the Rust file that declares them.
-        macro: the path of the macro by which the copy declares them.
-        alone: whether the crate takes no bindings for CUDA, so that the counterpart takes HIP's.
-        variables: how the names of the counterpart's environment variables begin.
-        cpp: whether the build script links C++'s library.
-    """
-
-    folder: str
-    units: tuple[str, ...]
-    file: str
-    macro: str
-    alone: bool
-    variables: str
-    cpp: bool
+    folder: str  # where the CUDA sources lie, below the crate
+    units: tuple[str, ...]  # those that are compiled, without folder and suffix
+    file: str  # the Rust file that declares them
+    macro: str  # the path of the macro by which the copy declares them
+    alone: bool  # whether the crate takes no bindings for CUDA, so that the counterpart takes HIP's
+    variables: str  # how the names of the counterpart's environment variables begin
+    cpp: bool  # whether the build script links C++'s library
 
 
 def find_launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | None:
-    """Return the launchers of a crate, or why they are for a person; None where it has none.
-
-    Args:
-        job: the job.
-        whole: the crate.
-    """
+    """Return the launchers of a crate, or why they are for a person; None where it has none."""
     return job.memoize("launchers", whole.directory, make=lambda: _launchers(job, whole))
 
 
@@ -117,13 +99,7 @@ def _launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | Non
 
 
 def declare_with_macro(job: PortJob, source: SourceFile, copy: str) -> str:
-    """Return the copy of a Rust file with what it declares of a static library by the macro.
-
-    Args:
-        job: the job.
-        source: the file.
-        copy: its copy under the name table.
-    """
+    """Return the copy of a Rust file with what it declares of a static library by the macro."""
     whole = job.codebase.find_cuda_only_crate(source.path)
     found = find_launchers(job, whole) if whole is not None else None
     if not isinstance(found, CrateLaunchers) or found.file != source.path:
@@ -184,11 +160,8 @@ def _macro(job: PortJob, whole: CudaOnlyCrate) -> str:
     facade, bindings = job.vendor.facade.module, job.vendor.bindings
     through = re.compile(rf"\b((?:\w+::)*){bindings}\b")
     for path in _rust(job, whole):
-        found = through.search(strip_comments_and_strings(_text(job.workspace.sources[path])))
+        source = job.workspace.sources[path]
+        found = through.search(strip_comments_and_strings(source.text(0, source.size)))
         if found is not None:
             return f"{job.rename(found[1])}{facade}::launchers"
     return ""
-
-
-def _text(source: SourceFile) -> str:
-    return source.text(0, source.size)

@@ -8,19 +8,16 @@ of value is one function from what is copied to a sentence, which names the valu
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port import enum_variants, unique_names
 from portkit.syntax.items import describe_impl
-from portkit.syntax.name_table import normalize_rust, strip_comments_and_strings
+from portkit.syntax.name_table import NO_CODE, normalize_rust, strip_comments_and_strings
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
 
 _NUMBERS: Final = frozenset({"char_literal", "float_literal", "integer_literal"})
 _STRINGS: Final = frozenset({"raw_string_literal", "string_literal"})
@@ -56,12 +53,12 @@ _NAMED: Final = frozenset({"const_item", "static_item"})
 
 
 def explain_value_review(site: Site) -> str:
-    """Return why a person reviews the values of a copy, or an empty string.
-
-    Args:
-        site: what is copied.
-    """
-    return ". ".join(filter(None, (kind(site) for kind in _OF_A_SITE)))
+    """Return why a person reviews the values of a copy, or an empty string."""
+    title = site.job.vendor.title
+    found = (
+        (check(site), said) for kinds, check, said in _CHECKS if not kinds or site.kind in kinds
+    )
+    return ". ".join(said.format(value, title=title) for value, said in found if value)
 
 
 def _constant(site: Site) -> str:
@@ -88,38 +85,24 @@ def _copied_items(site: Site) -> list[Node]:
 
 
 def _field(site: Site) -> str:
-    """Doubt a value that a field begins with: ``cuda_port: 8080``."""
-    value = site.node.child_by_field_name("value") if site.kind == "field_initializer" else None
-    if value is None or node_text(value) == "0":
-        return ""
-    repeated = _repeated(site.job, _results(value))
-    return (
-        f"The copy begins with {repeated} too. Check whether {site.job.vendor.title} needs another"
-        " value"
-        if repeated
-        else ""
-    )
+    """Find a value that a field begins with: ``cuda_port: 8080``."""
+    value = site.node.child_by_field_name("value")
+    is_zero = value is None or node_text(value) == "0"
+    return "" if value is None or is_zero else _repeated(site.job, _results(value))
 
 
 def _answer(site: Site) -> str:
-    """Doubt an arm or a branch whose answer is a number or a text: ``Device::Cuda(_) => 32``."""
+    """Find a number or a text that an arm or a branch answers: ``Device::Cuda(_) => 32``."""
     if site.kind == "match_arm":
         own = site.node.child_by_field_name("value")
         arms = [node for node, _ in site.siblings if node.type == "match_arm"]
         others = [arm.child_by_field_name("value") for arm in arms if arm.id != site.node.id]
-    elif site.kind == "if_expression":
+    else:
         own = site.node.child_by_field_name("consequence")
         others = [site.node.child_by_field_name("alternative")]
-    else:
-        return ""
     given = [node for node in others if node is not None]
     repeated = _repeated(site.job, _results(own)) if own is not None else ""
-    if not repeated or (given and all(_said(own) == _said(node) for node in given)):
-        return ""
-    return (
-        f"The copy answers with {repeated}, as the CUDA side does. Check whether"
-        f" {site.job.vendor.title} needs another value"
-    )
+    return "" if given and all(_said(own) == _said(node) for node in given) else repeated
 
 
 def _function(site: Site) -> str:
@@ -138,57 +121,42 @@ def _function(site: Site) -> str:
 
 
 def _argument(site: Site) -> str:
-    """Doubt a number or a text that another arm gives the same function otherwise."""
-    own = site.node.child_by_field_name("value") if site.kind == "match_arm" else None
-    if own is None or not (given := _arguments(own)):
-        return ""
-    arms = [node for node, _ in site.siblings if node.type == "match_arm"]
-    for arm in arms:
-        other = _arguments(arm) if arm.id != site.node.id else {}
-        differing = (node for at, node in given.items() if at in other and _differ(node, other[at]))
+    """Find a number or a text that another arm gives the same function otherwise."""
+    own = site.node.child_by_field_name("value")
+    given = _arguments(own) if own is not None else {}
+    for arm, _ in site.siblings if given else ():
+        other = _arguments(arm) if arm.type == "match_arm" and arm.id != site.node.id else {}
+        differing = (
+            node for at, node in given.items() if at in other and node.text != other[at].text
+        )
         if repeated := _repeated(site.job, differing):
-            return (
-                f"The copy gives {repeated}, as the CUDA side does, and another arm gives another"
-                f" value. Check whether {site.job.vendor.title} needs its own"
-            )
+            return repeated
     return ""
 
 
 def _alternative(site: Site) -> str:
-    """Doubt a text that a branch accepts beside the backend: ``s == "cuda" || s == "gpu"``."""
-    asked = site.node.child_by_field_name("condition") if site.kind == "if_expression" else None
+    """Find a text that a branch accepts beside the backend: ``s == "cuda" || s == "gpu"``."""
+    condition = site.node.child_by_field_name("condition")
     texts: list[Node] = []
-    pending = [asked] if asked is not None else []
+    pending = [condition] if condition is not None else []
     while pending:
         current = pending.pop()
         operator = field_text(current, "operator")
         if operator == "||":
             pending += reversed(current.named_children)
-        elif operator == "==" and current is not asked:
+        elif operator == "==" and current is not condition:
             texts += [node for node in current.named_children if node.type in _STRINGS]
-    repeated = _repeated(site.job, iter(texts))
-    return (
-        f"The CUDA branch accepts {repeated} before this one does. Check which backend"
-        f" {repeated} selects"
-        if repeated
-        else ""
-    )
+    return _repeated(site.job, iter(texts))
 
 
 def _call(site: Site) -> str:
-    """Doubt a call that is given a number or a text: ``cuda::register("gpu", 3)``."""
-    call = site.node.named_children[0] if site.kind == "expression_statement" else None
-    while call is not None and call.type in ("await_expression", "try_expression"):
+    """Find a number or a text that a call is given: ``cuda::register("gpu", 3)``."""
+    call = site.node.named_children[0]
+    while call.type in ("await_expression", "try_expression"):
         call = call.named_children[0]
-    given = call.child_by_field_name("arguments") if call is not None else None
+    given = call.child_by_field_name("arguments")
     literals = [node for node in given.named_children if node.type in _LITERALS] if given else []
-    repeated = _repeated(site.job, iter(literals))
-    return (
-        f"The copy is given {repeated}, as CUDA's call is. Check whether {site.job.vendor.title}"
-        " needs another value"
-        if repeated
-        else ""
-    )
+    return _repeated(site.job, iter(literals))
 
 
 def _maker(site: Site) -> str:
@@ -208,19 +176,42 @@ def _maker(site: Site) -> str:
     return ""
 
 
-_OF_A_SITE: Final[tuple[Callable[[Site], str], ...]] = (
-    enum_variants.explain_variant_review,
-    unique_names.explain_name_review,
-    _constant,
-    _field,
-    _answer,
-    _argument,
-    _alternative,
-    _function,
-    _call,
-    _maker,
+_NAMED_MEMBERS: Final = ("enum_variant", "field_declaration")
+_CHECKS: Final[tuple[tuple[Sequence[str], Callable[[Site], str], str], ...]] = (
+    (("enum_variant",), enum_variants.explain_variant_review, "{}"),
+    (_NAMED_MEMBERS, unique_names.explain_name_review, "{}"),
+    (("const_item", "impl_item", "static_item"), _constant, "{}"),
+    (
+        ("field_initializer",),
+        _field,
+        "The copy begins with {0} too. Check whether {title} needs another value",
+    ),
+    (
+        ("if_expression", "match_arm"),
+        _answer,
+        "The copy answers with {0}, as the CUDA side does. Check whether {title} needs another"
+        " value",
+    ),
+    (
+        ("match_arm",),
+        _argument,
+        "The copy gives {0}, as the CUDA side does, and another arm gives another value. Check"
+        " whether {title} needs its own",
+    ),
+    (
+        ("if_expression",),
+        _alternative,
+        "The CUDA branch accepts {0} before this one does. Check which backend {0} selects",
+    ),
+    (("function_item", "impl_item"), _function, "{}"),
+    (
+        ("expression_statement",),
+        _call,
+        "The copy is given {0}, as CUDA's call is. Check whether {title} needs another value",
+    ),
+    ((), _maker, "{}"),
 )
-"""The kinds of value. One more is a function here, and a row of the table in its test."""
+"""The checks, each with the kinds of site that it is about (all if none) and its sentence."""
 
 
 def _said(node: Node | None) -> str:
@@ -298,10 +289,6 @@ def _arguments(node: Node) -> dict[tuple[str, int], Node]:
     return found
 
 
-def _differ(node: Node, other: Node) -> bool:
-    return node_text(node) != node_text(other)
-
-
 def _given_on(call: Node) -> list[Node]:
     """Return what a call returns as it is, such as the value of ``Some``."""
     function = call.child_by_field_name("function")
@@ -311,3 +298,148 @@ def _given_on(call: Node) -> list[Node]:
     arguments = call.child_by_field_name("arguments")
     is_wrapper = node_text(function) in _WRAPPERS
     return arguments.named_children[::-1] if is_wrapper and arguments is not None else []
+
+
+_WARP: Final = re.compile(r"\b(\w*warp_?size\w*)\b[^;,{}()=]*[=:]\s*(32)(?:_?[ui]\w+)?\b", re.I)
+_CAPABILITY: Final = re.compile(
+    r"\b(?:sm|sm_version|compute_cap(?:ability)?\w*)(?:\(\))?\s*(?:[<>]=?|[=!]=)\s*\d+"
+)
+_NVRTC: Final = re.compile(
+    r"--gpu-architecture|-arch\b|\b(?:compute|sm)_\d+\w*|--use_fast_math|--fmad|--maxrregcount"
+    r"|--ptxas-options|-Xptxas|--device-debug|--generate-line-info|-lineinfo\b|--relocatable-device"
+)
+"""Options of NVRTC, and the architectures that they name (NVIDIA: "NVRTC", chapter "Supported
+Compile Options"); HIPRTC has others, such as ``--offload-arch=gfx90a``."""
+_OUTSIDE: Final = re.compile(
+    r'(?<=")(?:CUBLAS|CUBLASLT|CUDA|CUDNN|NCCL|NVCC|NVIDIA)_[A-Z][A-Z0-9_]*(?=")'
+    r'|[^\s"]+\.(?:dll|dylib|so)\b[.\d]*|/usr/local/cuda[^\s"]*'
+)
+"""A variable of the environment that NVIDIA's programs read (CUDA C++ Programming Guide, chapter
+"CUDA Environment Variables"), the file of a library, and the folder of the toolkit."""
+_NVRTC_WORDS: Final = ("--", "-Xptxas", "-arch", "-lineinfo", "compute_", "sm_")
+_CAPABILITY_WORDS: Final = ("sm", "compute_cap")
+_OUTSIDE_WORDS: Final = (
+    '"CUBLAS',
+    '"CUDA_',
+    '"CUDNN_',
+    '"NCCL_',
+    '"NVCC_',
+    '"NVIDIA_',
+    ".dll",
+    ".dylib",
+    ".so",
+    "/usr/local/cuda",
+)
+"""Words of which each pattern finds one at least: nearly all texts have none, and to look for them
+takes far less time than to search by the pattern."""
+_IN_KERNEL: Final = re.compile(
+    r"\b__(?:shfl|ballot|all|any|activemask|match|reduce)\w*|\b__syncwarp\b|\bwarpSize\b"
+    r"|\b0x[fF]{8}\b|\b32[uU]?\b|\basm\b"
+)
+"""What a kernel says about a warp of 32 lanes, or in PTX."""
+
+
+def explain_platform_literal(job: PortJob, text: str) -> str:
+    """Return why a person reviews the values in a copy of Rust source, or an empty string."""
+    return ". ".join(filter(None, (check(job, text) for check in _KINDS)))
+
+
+def _warp(job: PortJob, text: str) -> str:
+    """Doubt a warp of 32 lanes: ``const WARP_SIZE: usize = 32``."""
+    if "warp" not in text.lower() or job.codebase.kernels is not None:
+        return ""  # a profile of kernels decides how many lanes their launches count with
+    found = _WARP.search(strip_comments_and_strings(text))
+    return (
+        f"`{found[1]}` is {found[2]}, and a wavefront of AMD's GPUs has 32 or 64 lanes. Check each"
+        " use"
+        if found
+        else ""
+    )
+
+
+def _capability(job: PortJob, text: str) -> str:
+    """Doubt a question about a GPU's compute capability: ``sm >= 90``."""
+    if not _has_any(text, _CAPABILITY_WORDS) or not _CAPABILITY.search(text):
+        return ""
+    found = _CAPABILITY.search(strip_comments_and_strings(text))
+    return (
+        f"`{found[0]}` compares NVIDIA's compute capability. Ask {job.vendor.title} for what the"
+        " code needs of the GPU"
+        if found
+        else ""
+    )
+
+
+def _options(job: PortJob, text: str) -> str:
+    """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
+    if not _has_any(text, _NVRTC_WORDS) or not _NVRTC.search(text):
+        return ""
+    found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
+    return (
+        f"A string has `{found}`, which is for NVIDIA's compiler. Give {job.vendor.title} what its"
+        " compiler accepts, such as `--offload-arch`"
+        if found
+        else ""
+    )
+
+
+def _outside(job: PortJob, text: str) -> str:
+    """Doubt a name outside the program, which no table of names knows: ``"libcuda.so.1"``."""
+    if '"' not in text or not _has_any(text, _OUTSIDE_WORDS) or not _OUTSIDE.search(text):
+        return ""
+    for each in _strings(text):
+        found = _OUTSIDE.search(each)
+        if found and (job.mentions_cuda(each) or job.rename(each) != each):
+            return f"A string names `{found[0]}`. Check the name that {job.vendor.title} has"
+    return ""
+
+
+def _maker_in_text(job: PortJob, text: str) -> str:
+    """Doubt a string that names NVIDIA: ``"/dev/nvidia0"``."""
+    maker, title = job.vendor.source_maker.lower(), job.vendor.title
+    if maker not in text.lower():
+        return ""
+    found = next((each for each in _strings(text) if _is_path(job, each, maker)), "")
+    kept = re.search(rf'[^\s"]*{re.escape(maker)}[^\s"]*', job.rename(found), re.IGNORECASE)
+    return f"A string names `{kept[0]}`. Name what is true of {title}" if kept else ""
+
+
+def _is_path(job: PortJob, text: str, maker: str) -> bool:
+    """Whether a string is a path, or a name that the copy changes in part: ``"nvidia/cuda"``."""
+    if maker not in text.lower() or len(text.split()) != 1:
+        return False
+    return text.startswith('"/') or ("/" in text and job.rename(text) != text)
+
+
+def _kernel(job: PortJob, text: str) -> str:
+    """Doubt a kernel in a string that counts with a warp of 32 lanes."""
+    if "__global__" not in text:
+        return ""
+    kernels = (each for each in _strings(text) if "__global__" in each)
+    found = next((m[0] for each in kernels if (m := _IN_KERNEL.search(each))), "")
+    return (
+        f"A kernel in a string has `{found}`, and a wavefront of AMD's GPUs has 32 or 64 lanes."
+        f" Check the kernel, which {job.vendor.title} compiles when the program runs"
+        if found
+        else ""
+    )
+
+
+def _has_any(text: str, words: Sequence[str]) -> bool:
+    return any(word in text for word in words)
+
+
+def _strings(text: str) -> Iterator[str]:
+    """Yield the strings of Rust source."""
+    return (m[0] for m in NO_CODE.finditer(text) if not m[0].startswith(("/", "'")))
+
+
+_KINDS: Final[tuple[Callable[[PortJob, str], str], ...]] = (
+    _options,
+    _kernel,
+    _warp,
+    _capability,
+    _outside,
+    _maker_in_text,
+)
+"""The kinds of value. One more is a function here, and a row of the table in its test."""

@@ -8,20 +8,29 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
-from portkit.port.imported_enum_values import qualify_enum_values
-from portkit.port.item_patches import find_patch_matches, is_patch_excluded
-from portkit.port.no_feature_files import is_own_module
+from portkit.context.port_job import PortJob, Site
+from portkit.port.item_patches import (
+    IN_PLACE,
+    PatchMatch,
+    find_patch_matches,
+    find_text_places,
+    is_patch_excluded,
+)
 from portkit.port.peer_arms import DefaultAnswers, find_backend_answer
 from portkit.port.template_values import render_template
-from portkit.port.text_patches import IN_PLACE, find_text_places
-from portkit.profiles.entries import CopyRepair, ItemOverride
+from portkit.port.whole_files import is_own_module
+from portkit.profiles.entries import CopyRepair, ItemOverride, TokenPatch
 from portkit.syntax import patterns
 from portkit.syntax.cfg import (
     ITEMS_WITH_INNER_ATTRIBUTES,
+    Cfg,
     drop_features,
     find_attributes,
     parse_cfg,
@@ -29,8 +38,9 @@ from portkit.syntax.cfg import (
     parse_conditions,
 )
 from portkit.syntax.items import ITEMS, describe_item
-from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.name_table import TOKEN, normalize_rust
 from portkit.syntax.source_file import (
+    SourceFile,
     contains_place,
     field_text,
     group_attributes,
@@ -41,16 +51,31 @@ from portkit.syntax.span import Span
 from portkit.syntax.token_patterns import fill_template
 from portkit.syntax.value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+_USE: Final = re.compile(r"\buse\s+(?:\w+\s*::\s*)+(\w*[a-z]\w*)\s*::\s*(CU[A-Z0-9_]+)\s*;")
+"""A value of an enum of CUDA's, whose name is in capitals, and the enum, whose name is not."""
 
-    from tree_sitter import Node
 
-    from portkit.context.port_job import PortJob, Site
-    from portkit.port.item_patches import PatchMatch
-    from portkit.profiles.entries import TokenPatch
-    from portkit.syntax.cfg import Cfg
-    from portkit.syntax.source_file import SourceFile
+def qualify_enum_values(job: PortJob, source: SourceFile, copy: str) -> str:
+    """Return the copy of a file with the values of enums named through their types."""
+    if b"::CU" not in source.data:
+        return copy
+    words = job.vendor.names.words
+    found = _USE.findall(source.text(0, source.size))
+    known = [(words[kind], words[value]) for kind, value in found if {kind, value} <= words.keys()]
+    brought: set[str] = set()
+    for kind, value in known:
+        pattern = rf"(\buse\s+[\w:\s]+::\s*{kind})\s*::\s*{value}\s*;(\n?)"
+        again = kind in brought or re.search(rf"\buse\s+[\w:\s]+::\s*{kind}\s*;", copy) is not None
+        copy = re.sub(pattern, "" if again else r"\1;\2", copy)
+        brought.add(kind)
+        copy = TOKEN.sub(partial(_named, kind, value), copy)
+    return copy
+
+
+def _named(kind: str, value: str, token: re.Match[str]) -> str:
+    through = token.string.endswith("::", 0, token.start())
+    return f"{kind}::{value}" if token.group() == value and not through else token.group()
+
 
 _CONDITIONS: Final = ("cfg(", "cfg_attr")
 """Words of the items whose conditions a copy may have evaluated."""
@@ -71,12 +96,7 @@ class _Piece(Value, frozen=True):
 
 
 def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
-    """Return the copy of a place, its attributes included.
-
-    Args:
-        site: the place.
-        instead: what stands in the copy for some of its bytes.
-    """
+    """Return the copy of a place, its attributes included."""
     return copy_range(
         site.job,
         site.source,
@@ -121,17 +141,7 @@ def copy_range(
     symbol: str,
     instead: Iterable[tuple[Span, str]] = (),
 ) -> str:
-    """Return the copy of the bytes ``[start, end)``, which hold ``node``.
-
-    Args:
-        job: the job.
-        source: the file.
-        start: the first byte, attributes of the node included.
-        end: the byte after the last one.
-        node: the node to copy.
-        symbol: the symbol of the items around the node.
-        instead: what stands in the copy for some of the bytes.
-    """
+    """Return the copy of the bytes ``[start, end)``, which hold ``node``."""
     hits = find_patch_matches(job, source, start, end)
     pieces = sorted(_find_pieces(job, source, node, symbol), key=lambda p: (p.start, p.end, p.text))
     if pieces and (pieces[0].start, pieces[0].end) == node.byte_range and node.type in ITEMS:
@@ -272,7 +282,12 @@ def _evaluate_cfg(
         cfg = _find_replaced_cfg(job, source, attribute) or standing
         value = cfg.without(off)
         if job.cfg_requires_rocm(cfg):
-            value = None if node.type == "match_arm" and _mentions_rocm(job, node) else False
+            value = (
+                None
+                if node.type == "match_arm"
+                and job.mentions_rocm(node_text(node.child_by_field_name("pattern")))
+                else False
+            )
         if value is None and job.codebase.find_no_feature_entry(source.path) is not None:
             # What it asks of the source's feature stays a question about that.
             as_it_is = source.text(attribute.start_byte, attribute.end_byte)
@@ -333,10 +348,6 @@ def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:
     return _Piece(start, end, "")
 
 
-def _mentions_rocm(job: PortJob, arm: Node) -> bool:
-    return job.mentions_rocm(node_text(arm.child_by_field_name("pattern")))
-
-
 def _ends_its_block(node: Node) -> bool:
     """Whether a node is a block at the end of another, which needs no braces of its own."""
     inner = node.named_children[0] if node.type == "expression_statement" else node
@@ -394,15 +405,10 @@ def _add_cuda_arm(
 
 
 class _Match(Value, frozen=True):
-    """What the arms of a ``match`` say together.
+    """What the arms of a ``match`` say together."""
 
-    Attributes:
-        answers: how the or-patterns with a peer answer.
-        turns_vendor_away: whether one is on the written vendor alone, and stays one.
-    """
-
-    answers: frozenset[str]
-    turns_vendor_away: bool
+    answers: frozenset[str]  # how the or-patterns with a peer answer
+    turns_vendor_away: bool  # whether one is on the written vendor alone, and stays one
 
 
 _Beside = dict[int, _Match]

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.device_queries import list_cuda_queries, list_if_chain
+from portkit.context.port_job import PortJob, Site
 from portkit.port import error_arms
 from portkit.port.copy_item import copy_range
 from portkit.port.gating import (
@@ -26,14 +30,7 @@ from portkit.syntax.source_file import field_text, node_text, span_of
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
-    Sibling = tuple[Node, tuple[Node, ...]]
+Sibling = tuple[Node, tuple[Node, ...]]
 
 _ALIKE: Final = (
     frozenset({"function_item", "function_signature_item"}),
@@ -57,13 +54,7 @@ def read_item_name(node: Node) -> str:
 
 
 def find_counterpart(site: Site, text: str, name: str = "") -> Span | None:
-    """Return the span of what stands for the written vendor where a site stands for the source.
-
-    Args:
-        site: the site.
-        text: the copy that would be written.
-        name: the name of the copy, where the name table does not give it.
-    """
+    """Return the span of what stands for the written vendor where a site stands for the source."""
     own = read_item_name(site.node)
     wanted = name or site.job.vendor.names.word(own)
     # A sibling of the same name may be another vendor's.
@@ -100,15 +91,7 @@ def list_siblings_named(site: Site, name: str) -> Sequence[Sibling]:
 def find_sibling_named(
     site: Site, name: str, *, without: bool | None = None, gated: bool = False
 ) -> Span | None:
-    """Return the span of a sibling of this name that could not stand beside a copy.
-
-    Args:
-        site: the place.
-        name: the name.
-        without: whether to look for what stands in where the written vendor's feature is off, which
-            is a counterpart only of what stands in where the source's is; by default as the site.
-        gated: whether it must stand under the written vendor's feature.
-    """
+    """Return the span of a sibling of this name that could not stand beside a copy."""
     job = site.job
     if without is None:
         without = any(job.cfg_excludes_cuda(cfg) for _, cfg in site.conditions)
@@ -293,14 +276,10 @@ def _step(site: Site, copy: str) -> Span | None:
 
 
 class _BlockSteps(Value, frozen=True):
-    """The statements of a block.
+    """The statements of a block."""
 
-    Attributes:
-        by_text: where those of a text begin, in order.
-        by_hand: what the patterns ask for of those that are no copies of another.
-    """
-
-    by_text: Mapping[str, list[int]]
+    by_text: Mapping[str, list[int]]  # where those of a text begin, in order
+    # what the patterns ask for of those that are no copies of another
     by_hand: frozenset[tuple[str, ...]]
 
     @classmethod
@@ -344,10 +323,6 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
     """Return the span of a sibling that a person wrote as the counterpart, in words of their own.
 
     It has the key of the place under the name table, and is no copy of another sibling.
-
-    Args:
-        site: the place.
-        gated: whether the place stands under the source vendor's feature.
     """
     job = site.job
     key: Callable[[Node], str] = _key if gated else _callee
@@ -368,15 +343,10 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
 
 
 class _SiblingIndex(Value, frozen=True):
-    """The siblings of one kind by what a counterpart has in common with them.
+    """The siblings of one kind by what a counterpart has in common with them."""
 
-    Attributes:
-        of_source: those that may be the source vendor's.
-        of_vendor: those that may be the written vendor's.
-    """
-
-    cfg_requires_cuda: Mapping[str, list[tuple[Span, Node]]]
-    of_vendor: Mapping[str, list[tuple[Span, Node]]]
+    cuda: Mapping[str, list[tuple[Span, Node]]]  # those that may be the source vendor's
+    rocm: Mapping[str, list[tuple[Span, Node]]]  # those that may be the written vendor's
 
     @classmethod
     def of(cls, site: Site, key: Callable[[Node], str], *, gated: bool) -> _SiblingIndex:
@@ -399,12 +369,12 @@ class _SiblingIndex(Value, frozen=True):
         job, source, symbol = site.job, site.source, site.scope.symbol
         originals = {
             span.start: _essence(copy_range(job, source, span.start, span.end, node, symbol), job)
-            for span, node in self.cfg_requires_cuda.get(own, ())
+            for span, node in self.cuda.get(own, ())
         }
         # One that could be either is an original.
         written = {
             span: _essence(source.slice(span), job)
-            for span, _ in self.of_vendor.get(wanted, ())
+            for span, _ in self.rocm.get(wanted, ())
             if span.start not in originals
         }
         alike: dict[str, tuple[list[int], list[Span]]] = {}
@@ -442,11 +412,6 @@ def _one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span |
 
     Where there is a counterpart for each, they are in the same order; otherwise a counterpart
     follows its place before the next one begins.
-
-    Args:
-        start: where the place begins.
-        twins: where each of the places begins, this one included, sorted.
-        matches: the spans of all counterparts, in order.
     """
     at = bisect_left(twins, start)
     if len(matches) >= len(twins):

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import posixpath
 import re
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.hipify.prelude import load_build_support, load_device_files
 from portkit.hipify.rules import CODES
 from portkit.hipify.translated_sources import TranslatedSources
 from portkit.port.c_launchers import CrateLaunchers, find_launchers
+from portkit.port.hip_bindings import list_bindings_features
 from portkit.port.template_values import render_template
-from portkit.port.whole_manifest import write_manifest
+from portkit.port.whole_crates import (
+    find_copy_path,
+    list_cuda_features,
+    list_table_entries,
+    rename_feature,
+    write_requirement,
+)
+from portkit.profiles.profile import format_dependency
 from portkit.syntax.span import Span
+from portkit.syntax.toml_nodes import quote_key
 from portkit.syntax.value import Value
 from portkit.templates import read_template as template
 from portkit.workspace.finding import Applicability, Finding, Status
@@ -25,6 +36,177 @@ if TYPE_CHECKING:
     from portkit.hipify.kernel_profile import KernelProfile
     from portkit.hipify.translator import Translation
     from portkit.profiles.profile import CudaOnlyCrate
+    from portkit.workspace.cargo_workspace import Crate
+
+
+_TABLES: Final = ("dependencies", "dev-dependencies", "build-dependencies")
+_LEFT_OUT: Final = frozenset(
+    {"documentation", "exclude", "homepage", "include", "links", "metadata", "readme"}
+)
+"""Keys about the crate's pages, its files and its library, which the counterpart does not share."""
+
+
+def write_manifest(job: PortJob, whole: CudaOnlyCrate) -> str:
+    """Return the manifest of the counterpart of a crate.
+
+    It says what the crate's says, with ROCm's features for CUDA's. What the workspace asks for with
+    CUDA's features is written out, since a member cannot take one away (the Cargo book, chapter
+    "Specifying Dependencies").
+    """
+    crate = next(c for c in job.workspace.crates if c.directory == whole.directory)
+    said = crate.manifest
+    parts = [_section("package", _package(job, whole, said["package"]))]
+    for key, table in said.items():
+        if key in ("lib", "profile", "lints"):
+            parts.append(_section(key, _target(job, whole, table)))
+        elif key == "features":
+            parts.append(_section(key, dict(_features(job, crate, table))))
+        elif key == "target":
+            for target, each in table.items():
+                for kind in _TABLES:
+                    found = dict(_dependencies(job, whole, each.get(kind)))
+                    parts.append(_section(f"target.{json.dumps(target)}.{kind}", found))
+        elif key in ("bin", "example", "test", "bench"):
+            parts += [_section(key, _target(job, whole, each), of_array=True) for each in table]
+    kernels, facade = find_launchers(job, whole), job.vendor.facade.name
+    for kind in _TABLES:
+        found = dict(_dependencies(job, whole, said.get(kind)))
+        if kind == "dependencies" and isinstance(kernels, CrateLaunchers) and kernels.alone:
+            found[facade] = _Raw(f"{{ {write_requirement(job, facade, whole.place, {})} }}")
+        if kind == "build-dependencies" and isinstance(kernels, CrateLaunchers):
+            support = job.codebase.support
+            found = (
+                {BUILD_SCRIPT: _Raw(f"{{ {format_dependency(support, _up(whole))} }}")}
+                if support
+                else {}
+            )
+        parts.append(_section(kind, found))
+    return "\n".join(part for part in parts if part)
+
+
+class _Raw(str):
+    """A value as it is written."""
+
+    __slots__ = ()
+
+
+def _package(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: value for key, value in said.items() if key not in _LEFT_OUT}
+    found["name"] = whole.copy
+    if isinstance(found.get("description"), str):
+        found["description"] = job.vendor.names.text(found["description"])
+    if isinstance(found.get("keywords"), list):
+        found["keywords"] = [k for k in found["keywords"] if not job.mentions_cuda(k)]
+    return found
+
+
+def _target(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of a target, with the new names of it and of its file."""
+    found = dict(said)
+    if isinstance(found.get("name"), str):
+        own = found["name"] == whole.module
+        found["name"] = whole.copied_module if own else job.vendor.names.word(found["name"])
+    if isinstance(found.get("path"), str):
+        path = find_copy_path(job, whole, posixpath.normpath(f"{whole.directory}/{found['path']}"))
+        found["path"] = path.removeprefix(f"{whole.place}/")
+    asked = found.get("required-features")
+    if isinstance(asked, list):
+        found["required-features"] = [rename_feature(job, each) for each in asked]
+    return found
+
+
+def _features(
+    job: PortJob, crate: Crate, said: Mapping[str, list[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    for name, members in said.items():
+        if name not in job.vendor.unported:
+            kept = [m for m in members if m.rpartition("/")[2] not in job.vendor.unported]
+            renamed = (_member(job, crate, member) for member in kept)
+            yield rename_feature(job, name), [*dict.fromkeys(filter(None, renamed))]
+
+
+def _member(job: PortJob, crate: Crate, member: str) -> str:
+    """Return what a member of a feature becomes, or an empty string to leave it out."""
+    dep, own = ("dep:", member[4:]) if member.startswith("dep:") else ("", member)
+    name, slash, feature = own.partition("/")
+    mark = "?" if name.endswith("?") else ""
+    name = name.rstrip("?")
+    entry = job.workspace.dependency(crate, name)
+    package = str(entry.get("package", name))
+    written_crate = job.find_counterpart_crate(package) if entry else ""
+    if entry and not written_crate and job.vendor.dependencies.get(package) in ("", "driver"):
+        return ""
+    if not slash:
+        return f"{dep}{written_crate or (name if entry else rename_feature(job, name))}"
+    if written_crate == job.vendor.facade.name and feature not in list_bindings_features(job):
+        # The member turns an optional dependency on, which the counterpart needs as well.
+        return f"dep:{written_crate}" if entry.get("optional") and not mark else ""
+    if written_crate:
+        return f"{written_crate}{mark}/{rename_feature(job, feature)}"
+    known = list_cuda_features(job.workspace, job.vendor, job.codebase, package)
+    if feature in job.counterparts and feature not in known:
+        return ""
+    return f"{name}{mark}/{known.get(feature, feature)}"
+
+
+def _dependencies(job: PortJob, whole: CudaOnlyCrate, table: object) -> Iterator[tuple[str, Any]]:
+    workspace, up = job.workspace, _up(whole)
+    merged = dict(list_table_entries(workspace, table))
+    for name, said in table.items() if isinstance(table, dict) else ():
+        entry = merged.get(name)
+        package = str(entry.get("package", name)) if entry else name
+        known = job.vendor.dependencies.get(package)
+        if entry is None or known in ("", "driver"):
+            continue
+        crate = job.find_counterpart_crate(package)
+        if crate:
+            taken = write_requirement(job, crate, whole.place, entry)
+            optional = ", optional = true" if entry.get("optional") else ""
+            yield crate, _Raw(f"{{ {taken}{optional} }}")
+            continue
+        own = list_cuda_features(workspace, job.vendor, job.codebase, package)
+        asked = entry.get("features", [])
+        if not any(feature in own for feature in asked):
+            yield name, said
+            continue
+        kept = [own.get(each, each) for each in asked if each not in job.vendor.unported]
+        entry = {**entry, "features": [*dict.fromkeys(kept)]}
+        inherited = isinstance(said, dict) and said.get("workspace") is True
+        if inherited and isinstance(entry.get("path"), str):
+            entry["path"] = posixpath.normpath(posixpath.join(up, entry["path"]))
+        yield name, entry
+
+
+def _up(whole: CudaOnlyCrate) -> str:
+    return "../" * (whole.place.count("/") + 1)
+
+
+def _section(name: str, said: Mapping[str, Any], *, of_array: bool = False) -> str:
+    if not said:
+        return ""
+    head = f"[[{name}]]" if of_array else f"[{name}]"
+    return "\n".join([head, *(_line(key, value) for key, value in said.items()), ""])
+
+
+def _line(key: str, value: Any) -> str:
+    if value == {"workspace": True}:
+        return f"{quote_key(key)}.workspace = true"
+    return f"{quote_key(key)} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    """Return a value as TOML has it; strings in JSON are strings in TOML (TOML 1.0, "String")."""
+    if isinstance(value, _Raw):
+        return str(value)
+    if isinstance(value, dict):
+        inside = ", ".join(f"{quote_key(key)} = {_value(each)}" for key, each in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, str):
+        return re.sub("\x7f", r"\\u007f", json.dumps(value, ensure_ascii=False))
+    return json.dumps(value, default=str)
+
 
 _RUNTIME: Final = "hip_runtime.cpp"
 _CALLED: Final = re.compile(r"\b(hip[A-Z]\w*[a-z])\s*\(")
@@ -33,17 +215,11 @@ _OF_THE_COMPILER: Final = frozenset({"hipLaunchKernelGGL"})
 
 
 class CrateCopy(Value, frozen=True, dict=True):
-    """The counterpart of a crate that is the source vendor's as a whole.
+    """The counterpart of a crate that is the source vendor's as a whole."""
 
-    Attributes:
-        job: the job.
-        whole: the crate.
-        profile: what is known of its kernels.
-    """
-
-    job: PortJob
-    whole: CudaOnlyCrate
-    profile: KernelProfile
+    job: PortJob  # the job
+    whole: CudaOnlyCrate  # the crate
+    profile: KernelProfile  # what is known of its kernels
 
     def files(self) -> Mapping[str, Callable[[], str]]:
         """Return the files by their path in the tree, and what makes the text of each."""

@@ -1,4 +1,4 @@
-"""What exists for the source vendor alone, so that code which needs it is not ported.
+"""CUDA-only dependencies, features and modules: code that needs them is not ported.
 
 An optional dependency that only features of the source vendor's turn on, and that leads to a crate
 which binds or compiles CUDA, has nothing to offer without CUDA. A copy of code that names such a
@@ -12,35 +12,32 @@ is left out by that is said, and nothing wrong is written.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
+from portkit.port.whole_files import find_declared_file
+from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.features import enables_any, enables_dependency
 from portkit.syntax.imports import find_import_leaves, find_import_paths, find_imported_names
 from portkit.syntax.name_table import strip_comments_and_strings
-from portkit.syntax.source_file import SourceFile
+from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import find_declared_dependencies
+from portkit.workspace.cargo_workspace import Crate
 from portkit.workspace.lock_file import find_dependency_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.cargo_workspace import Crate
 
 _USE: Final = re.compile(r"\b(pub\b(?:\([^)]*\))?\s+)?use\s+([^;{}]*(?:\{[^;]*\})?[^;{}]*);")
 
 
 class CudaOnlyReason(Value, frozen=True):
-    """Why something exists for the source vendor alone.
+    """Why something exists for the source vendor alone."""
 
-    Attributes:
-        reason: half a sentence.
-        settled: whether nothing of it can be ported; otherwise a person can give it a counterpart.
-    """
-
-    reason: str
+    reason: str  # half a sentence
+    # whether nothing of it can be ported; otherwise a person can give it a counterpart
     settled: bool
 
 
@@ -112,7 +109,9 @@ def find_optional_cuda_dependencies(job: PortJob, crate: Crate) -> Iterator[str]
             continue
         if "path" in said and not _is_named_after_source(job, crate, name, package):
             continue
-        if package in job.codebase.ported or package in _always_taken(job):
+        if package in job.codebase.ported or package in job.memoize(
+            "always taken", make=lambda: frozenset(_taken(job))
+        ):
             continue
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
@@ -140,11 +139,6 @@ def _is_named_after_source(job: PortJob, crate: Crate, name: str, package: str) 
     return job.vendor.names.word(name.replace("-", "_")).replace("_", "-") not in {
         other.replace("_", "-") for _, other, _ in find_declared_dependencies(crate.manifest)
     }
-
-
-def _always_taken(job: PortJob) -> frozenset[str]:
-    """Return the packages that a crate which builds without the source vendor always takes."""
-    return job.memoize("always taken", make=lambda: frozenset(_taken(job)))
 
 
 def _taken(job: PortJob) -> Iterator[str]:
@@ -254,7 +248,8 @@ def _names(job: PortJob, crate: Crate) -> _CudaOnlyNames:
         for path in sorted(job.tree_facts.gated)
         if job.workspace.crate_of(path) == crate and path not in job.tree_facts.copied_files
     ]
-    texts = {path: strip_comments_and_strings(_text(job.workspace.sources[path])) for path in held}
+    files = {path: job.workspace.sources[path] for path in held}
+    texts = {p: strip_comments_and_strings(s.text(0, s.size)) for p, s in files.items()}
     for path, text in texts.items():
         kept = job.codebase.kept(path)
         if kept is not None and job.rename(_module(path)) == _module(path):
@@ -297,10 +292,6 @@ def _module(path: str) -> str:
     return pure.parent.name if pure.stem == "mod" else pure.stem
 
 
-def _text(source: SourceFile) -> str:
-    return source.text(0, len(source.data))
-
-
 def _imported(source: SourceFile, names: _CudaOnlyNames) -> Mapping[str, CudaOnlyReason]:
     """Return what a file brings in for itself from what is bound."""
     return {name: bound for name, bound, _ in _uses(source, names)}
@@ -310,7 +301,7 @@ def _uses(source: SourceFile, names: _CudaOnlyNames) -> Iterator[tuple[str, Cuda
     """Yield each name that a file brings in from what is bound, and whether others can have it."""
     if not names.may_stand(source.data):
         return
-    for match in _USE.finditer(strip_comments_and_strings(_text(source))):
+    for match in _USE.finditer(strip_comments_and_strings(source.text(0, source.size))):
         if names.first(match[0]) is None:
             continue
         for use in SourceFile("use.rs", f"use {match[2]};".encode()).tree.root_node.children:
@@ -323,3 +314,76 @@ def _uses(source: SourceFile, names: _CudaOnlyNames) -> Iterator[tuple[str, Cuda
                 own = [*find_imported_names(use)] if leaf.type == "use_as_clause" else []
                 name = own[0] if len(own) == 1 else path.rpartition("::")[2]
                 yield name, found[1], bool(match[1])
+
+
+def explain_cuda_only_feature(job: PortJob, crate: Crate, feature: str) -> str:
+    """Return why a feature turns on what CUDA alone has, and nothing else, if it does.
+
+    ``fast = ["cuda", "dep:swift-norm"]`` does, and so does a feature of another
+    crate of the tree that turns on CUDA and that one.
+    """
+    return _of_feature(job, crate, feature, frozenset())
+
+
+def _of_feature(job: PortJob, crate: Crate, feature: str, seen: frozenset[tuple[str, str]]) -> str:
+    key = (crate.directory, feature)
+    members = crate.manifest.get("features", {}).get(feature, ())
+    rest = [m for m in members if m not in job.counterparts]
+    if key in seen or not rest or not any(m == job.source_feature for m in members):
+        return ""
+    reasons = [_of_member(job, crate, member, seen | {key}) for member in rest]
+    return reasons[0] if all(reasons) else ""
+
+
+def _of_member(job: PortJob, crate: Crate, member: str, seen: frozenset[tuple[str, str]]) -> str:
+    name, _, feature = member.removeprefix("dep:").partition("/")
+    name = name.rstrip("?")
+    if (found := find_cuda_only_dependencies(job, crate).get(name)) is not None:
+        return found.reason
+    package = str(job.workspace.dependency(crate, name).get("package", name))
+    below = next((c for c in job.workspace.crates if c.name == package), None)
+    if not feature or below is None:
+        return ""
+    return _of_feature(job, below, feature, seen)
+
+
+def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
+    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+    file = find_uncopied_file(job, path, item)
+    if not file:
+        return ""
+    source = job.workspace.sources[file]
+    return (
+        file
+        if job.mentions_cuda_value(strip_comments_and_strings(source.text(0, source.size)))
+        else ""
+    )
+
+
+def find_uncopied_file(job: PortJob, path: str, item: Node) -> str:
+    """Return the file of a module if it gets no copy, or nothing; see `find_cuda_file`."""
+    if item.type != "mod_item" or item.child_by_field_name("body") is not None:
+        return ""
+    file = find_declared_file(job, path, item)
+    return "" if file is None or file in job.tree_facts.copied_files else file
+
+
+def explain_cuda_only_module(job: PortJob, path: str, item: Node) -> str:
+    """Return why the file of a module needs what exists for the source vendor alone, or nothing."""
+    file = find_uncopied_file(job, path, item)
+    found = explain_uncopied_file(job, file) if file else None
+    return found.reason if found is not None and found.settled else ""
+
+
+def is_lone_twin(site: Site) -> bool:
+    """Whether a module is there without CUDA, and CUDA's module of the same name gets no copy."""
+    if site.kind != "mod_item":
+        return False
+    job, path = site.job, site.source.path
+    return any(
+        node.type == "mod_item"
+        and field_text(node, "name") == site.name
+        and any(job.cfg_requires_cuda(cfg) for _, cfg in parse_conditions(attributes))
+        and (find_cuda_file(job, path, node) or explain_cuda_only_module(job, path, node))
+        for node, attributes in site.siblings
+    )

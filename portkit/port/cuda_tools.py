@@ -1,4 +1,4 @@
-"""What code runs to build kernels: programs and crates of the source vendor's, which do not port.
+"""CUDA programs and crates that build kernels, and the code that calls or names them.
 
 A build script that runs ``nvcc`` is not ROCm's under another name. What does the part of a program
 is in the vendor's profile, in words; what is written instead is a person's, or a template's.
@@ -7,17 +7,23 @@ is in the vendor's profile, in words; what is written instead is a person's, or 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from portkit.context.device_queries import name_feature_variable
+from portkit.context.port_job import PortJob, Site
+from portkit.port import c_declarations
+from portkit.port.copy_item import copy_range, find_override
 from portkit.syntax.imports import find_import_paths, find_imported_names
-from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
+from portkit.syntax.items import find_items
+from portkit.syntax.name_table import (
+    NO_CODE,
+    find_feature_conditions,
+    strip_comments,
+    strip_comments_and_strings,
+)
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.word_search import build_word_finder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
 
 _CC: Final = r"\.%s\s*\(\s*true\s*\)"
 """What has the crate ``cc`` run the compiler of a vendor (its documentation, ``Build::cuda``)."""
@@ -53,10 +59,6 @@ def explain_cuda_tool(job: PortJob, copy: str) -> str:
     """Return why a copy would do what is the source vendor's alone, or an empty string.
 
     It runs its programs, or reads as text the file that is bytes for the written vendor.
-
-    Args:
-        job: the job.
-        copy: Rust source under the name table, with the profile's templates.
     """
     by_hand = f"write {job.vendor.title}'s by hand, or as a template of the profile"
     programs = find_cuda_programs(job, copy)
@@ -75,12 +77,7 @@ def explain_cuda_tool(job: PortJob, copy: str) -> str:
 
 
 def runs_nvcc_through_cc(text: str, source: str) -> bool:
-    """Whether Rust source has the crate ``cc`` run the compiler of the source vendor.
-
-    Args:
-        text: the source.
-        source: what the vendor is called there, which is the written one's name in a copy.
-    """
+    """Whether Rust source has the crate ``cc`` run the compiler of the source vendor."""
     return re.search(_CC % source, strip_comments_and_strings(text)) is not None
 
 
@@ -106,3 +103,113 @@ def _compilers(job: PortJob) -> list[str]:
     """
     known = job.vendor.dependencies.items()
     return sorted(crate.replace("-", "_") for crate, kind in known if kind in ("", "driver"))
+
+
+def explain_uncopied_call(site: Site, copy: str) -> str:
+    """Return why a person must write what a copy calls, or an empty string."""
+    left = site.memoize("uncopied", make=lambda: _uncopied(site))
+    if tool := _tool(site, copy):
+        return (
+            f"it calls {tool}, which compiles CUDA alone; write {site.job.vendor.title}'s by hand"
+        )
+    if not left:  # as in nearly every file
+        return ""
+    called = sorted(_called(copy) & left.keys())
+    if not called:
+        return ""
+    vendor, own = site.job.vendor.title, left[called[0]]
+    return (
+        f"it calls {own}, which builds for CUDA alone: write {vendor}'s and this by hand, under the"
+        f" feature {site.job.feature}"
+    )
+
+
+def _uncopied(site: Site) -> dict[str, str]:
+    """Return the functions left to a person: the name that a copy calls, and their own."""
+    job, source = site.job, site.source
+    if not may_run_cuda_tools(job, source):
+        return {}
+    copies: dict[str, tuple[str, str]] = {}
+    names = set()
+    for item in find_items(source):
+        if item.node.type == "function_item":
+            outer, _, own = item.symbol.rpartition("::")
+            if _is_overridden(site, item.symbol):
+                continue  # a template of the profile has it
+            copy = copy_range(job, source, item.span.start, item.span.end, item.node, outer)
+            copies[job.rename(own)] = own, copy
+            names.add(own)
+    # What a person wrote already is there to be called.
+    wanted = {name: said for name, said in copies.items() if name == said[0] or name not in names}
+    left = {
+        name: own
+        for name, (own, copy) in wanted.items()
+        if explain_cuda_tool(job, copy) or _tool(site, copy)
+    }
+    while more := {
+        name: own
+        for name, (own, copy) in wanted.items()
+        if name not in left and _called(copy) & left.keys()
+    }:
+        left |= more
+    return left
+
+
+def _tool(site: Site, copy: str) -> str:
+    """Return the crate that compiles kernels from which a file imports what a copy names."""
+    job = site.job
+    tools = site.memoize("compilers", make=lambda: find_compiler_imports(job, site.source))
+    words = set(re.findall(r"\w+", strip_comments_and_strings(copy))) if tools else set()
+    return next((crate for name, crate in tools.items() if job.rename(name) in words), "")
+
+
+def _is_overridden(site: Site, symbol: str) -> bool:
+    parts = symbol.split("::")
+    outer = ("::".join(parts[:length]) for length in range(1, len(parts) + 1))
+    return any(find_override(site.job, site.source, each) is not None for each in outer)
+
+
+def _called(text: str) -> set[str]:
+    return set(re.findall(r"(?<!\bfn )\b(\w+)\s*\(", strip_comments_and_strings(text)))
+
+
+def explain_manual_widening(site: Site, text: str) -> str:
+    """Return why a person must write what a text does, or an empty string.
+
+    It acts in a build script, or declares functions of C that ROCm does not have.
+    """
+    job = site.job
+    if "extern" in text and (reason := c_declarations.explain_missing_c_function(job, text)):
+        return reason
+    named = _named(job, text) if job.workspace.is_build_script(site.source.path) else ""
+    return (
+        f"A build script acts by `{named}` here, which names CUDA. Write what {job.vendor.title}"
+        f" needs, under the feature {job.feature}"
+        if named
+        else ""
+    )
+
+
+def explain_widening(site: Site, text: str) -> str:
+    """Return what a finding says about a condition that is widened."""
+    title, named = site.job.vendor.title, _named(site.job, text)
+    if named:
+        return (
+            f"Its condition is widened to {title}, and the string `{named}` in it names CUDA."
+            f" Check what it says on {title}"
+        )
+    return f"It names nothing of CUDA, so its condition is widened to {title}. Check that it should"
+
+
+def _named(job: PortJob, text: str) -> str:
+    """Return the first string that names the source's platform, those of conditions aside."""
+    if not job.mentions_cuda(text):
+        return ""
+    asked = {match.start() for match in find_feature_conditions(text)}
+    for match in NO_CODE.finditer(text):
+        literal = match[0]
+        if literal.startswith(("/", "'")) or match.start() in asked:
+            continue
+        if name_feature_variable(job) not in literal and job.mentions_cuda(literal):
+            return literal.strip('"')
+    return ""

@@ -9,9 +9,13 @@ itself is there only where the source's feature is off.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.context.intent import CopyUnderName
+from portkit.context.port_job import Site
 from portkit.port import counterparts, feature_conflicts, gating
 from portkit.port.copy_item import copy_site
 from portkit.port.insert_position import insert_after_site
@@ -19,17 +23,8 @@ from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.imports import find_import_leaves, find_imported_name, find_imported_names
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile, field_text, node_text
+from portkit.syntax.span import Span
 from portkit.workspace.finding import Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.intent import CopyUnderName
-    from portkit.context.port_job import Site
-    from portkit.syntax.span import Span
-
 
 _WORD = re.compile(r"(?<!::)\b\w+")
 
@@ -97,13 +92,7 @@ def _find_types(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def rename_function(function: str, name: str, beginning: str = "") -> str:
-    """Return a function of Rust under another name.
-
-    Args:
-        function: the function, its attributes included.
-        name: its name afterwards.
-        beginning: what its body begins with.
-    """
+    """Return a function of Rust under another name."""
     data = function.encode()
     nodes = SourceFile("copy.rs", data).tree.root_node.children
     node = next((n for n in nodes if n.type in ("function_item", "function_signature_item")), None)
@@ -238,10 +227,6 @@ def find_cuda_only_import(site: Site, text: str) -> str:
     The path of that import is renamed and the name is not, so that no copy of it stands beside it,
     unless it is one of a pair. What another import brings in for the written vendor under the same
     name is none.
-
-    Args:
-        site: the site, whose module is looked at, and the blocks around it.
-        text: the text.
     """
     words, scope = _words(text), site
     while True:

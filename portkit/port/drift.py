@@ -2,30 +2,133 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob
+from portkit.syntax.cfg import parse_conditions
+from portkit.syntax.items import ITEMS, describe_item
+from portkit.syntax.name_table import strip_comments
+from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.span import Span
+from portkit.syntax.value import Value
 from portkit.workspace.cargo_workspace import CUDA_CODE
 from portkit.workspace.finding import Applicability, Edit, Finding, NewFile, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+_CONTAINERS = frozenset({"impl_item", "trait_item"})
+_WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]""")
 
-    from portkit.context.port_job import PortJob
+
+class MissingItem(Value, frozen=True):
+    """An item that the file lacks."""
+
+    symbol: str  # the item
+    edit: Edit  # puts it back
+
+
+class DifferingItem(Value, frozen=True):
+    """An item that says something else than what would be written."""
+
+    symbol: str  # the item
+    span: Span  # where it stands in the file
+
+
+class _Item(Value, frozen=True):
+    key: tuple[str, ...]
+    symbol: str
+    start: int
+    node: Node
+
+    @property
+    def end(self) -> int:
+        return self.node.end_byte
+
+
+def compare_items(
+    expected: str, standing: SourceFile
+) -> tuple[tuple[MissingItem, ...], tuple[DifferingItem, ...]]:
+    """Compare what would be written with the file that stands.
+
+    Returns:
+        What the file lacks, and what differs in it, both in the order of the file.
+    """
+    wanted = SourceFile(standing.path, expected.encode())
+    if count_words(expected) == count_words(standing.text(0, len(standing.data))):
+        return (), ()
+    missing: list[MissingItem] = []
+    differing: list[DifferingItem] = []
+    _compare(
+        wanted, wanted.tree.root_node, standing, standing.tree.root_node, "", missing, differing
+    )
+    return tuple(missing), tuple(differing)
+
+
+def count_words(text: str) -> Counter[str]:
+    """Return the words of Rust source, without layout and comments, in no order."""
+    return Counter(_WORD.findall(strip_comments(text)))
+
+
+def _compare(
+    wanted: SourceFile,
+    wanted_node: Node,
+    standing: SourceFile,
+    standing_node: Node,
+    outer: str,
+    missing: list[MissingItem],
+    differing: list[DifferingItem],
+) -> None:
+    present = {item.key: item for item in _items(standing, standing_node)}
+    end = standing_node.start_byte
+    for child in standing_node.children:
+        if child.type in ("{", "inner_attribute_item") or (
+            child.type == "line_comment" and node_text(child).startswith("//!")
+        ):
+            end = child.end_byte
+        else:
+            break
+    after = end
+    for item in _items(wanted, wanted_node):
+        symbol = "::".join(s for s in (outer, item.symbol) if s)
+        found = present.get(item.key)
+        text = wanted.text(item.start, item.end)
+        if found is None:
+            indent = wanted.indent(item.start)
+            missing.append(MissingItem(symbol, Edit(after, after, f"\n\n{indent}{text}")))
+            continue
+        after = found.end
+        if count_words(text) == count_words(standing.text(found.start, found.end)):
+            continue
+        body, other = (n.child_by_field_name("body") for n in (item.node, found.node))
+        if item.node.type in _CONTAINERS and body is not None and other is not None:
+            _compare(wanted, body, standing, other, symbol, missing, differing)
+        else:
+            differing.append(DifferingItem(symbol, Span(found.start, found.end)))
+
+
+def _items(source: SourceFile, container: Node) -> Iterator[_Item]:
+    seen: Counter[tuple[str, ...]] = Counter()
+    for node, attributes in group_attributes(container):
+        if node.type not in ITEMS:
+            continue
+        start = attributes[0].start_byte if attributes else node.start_byte
+        if node.type == "use_declaration":
+            name = field_text(node, "argument").split("{", 1)[0].strip(": ")
+        elif node.type == "impl_item":
+            name = f"{field_text(node, 'trait')} for {field_text(node, 'type')}"
+        else:
+            name = field_text(node, "name")
+        conditions = " ".join(sorted(node_text(a) for a, _ in parse_conditions(attributes)))
+        key = (node.type, name, conditions)
+        seen[key] += 1
+        yield _Item((*key, str(seen[key])), describe_item(node) or name, start, node)
 
 
 def find_drift(job: PortJob, code: str, path: str, make: Callable[[], str]) -> Iterator[Finding]:
-    """Yield what a file that was written before lacks, and what differs in it.
-
-    Args:
-        job: the job.
-        code: the code of the findings.
-        path: the file.
-        make: makes the text that would be written now.
-    """
-    from portkit.port import item_diff
-
+    """Yield what a file that was written before lacks, and what differs in it."""
     source = job.workspace.sources.get(path)
     found = partial(Finding, code=code, path=path, applicability=Applicability.SAFE)
     if source is None or path.endswith(CUDA_CODE):
@@ -45,7 +148,7 @@ def find_drift(job: PortJob, code: str, path: str, make: Callable[[], str]) -> I
         return
     text = make()
     if job.regenerate:
-        if item_diff.count_words(text) != item_diff.count_words(source.text(0, len(source.data))):
+        if count_words(text) != count_words(source.text(0, len(source.data))):
             yield found(
                 span=Span(0, len(source.data)),
                 construct="new file",
@@ -55,7 +158,7 @@ def find_drift(job: PortJob, code: str, path: str, make: Callable[[], str]) -> I
                 edits=(Edit(0, len(source.data), text),),
             )
         return
-    missing, differing = item_diff.compare_items(text, source)
+    missing, differing = compare_items(text, source)
     for item in missing:
         yield found(
             span=Span(item.edit.start, item.edit.end),
@@ -115,12 +218,7 @@ def list_outdated_files(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def explain_regeneration(outdated: Sequence[str], tree: str) -> str:
-    """Return what to do about files that are not what would be written now, as half a sentence.
-
-    Args:
-        outdated: the files, at least one.
-        tree: what names the tree behind a command, and how it is looked at, with a space before.
-    """
+    """Return what to do about files that are not what would be written now, as half a sentence."""
     first, *more = outdated
     others = f" and {len(more)} other file{'s' * (len(more) > 1)}" if more else ""
     return (

@@ -7,16 +7,17 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from itertools import chain
+from typing import Any
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
 from portkit.context import intent as wants
 from portkit.context.device_queries import list_chain_links
-from portkit.context.port_job import Gating
+from portkit.context.port_job import Gating, Site
 from portkit.port import (
-    c_declarations,
     counterparts,
     cuda_tools,
     enum_variants,
@@ -24,33 +25,24 @@ from portkit.port import (
     feature_conflicts,
     gating,
     or_patterns,
-    shared_impl,
-    uncopied_calls,
     unique_names,
-    vendor_claims,
 )
 from portkit.port.copy_item import copy_range, copy_site
 from portkit.port.dispatch_shim import copy_under_name, rename_function
 from portkit.port.insert_position import insert_after_member, insert_after_site
+from portkit.port.item_patches import is_text_replaced
 from portkit.port.peer_arms import exclude_peer_arms
-from portkit.port.review_checks import apply_review_checks, has_linked_functions
-from portkit.port.text_patches import is_text_replaced
+from portkit.port.review_checks import apply_review_checks
+from portkit.port.vetoes import PlannedCopy, find_method_imports, find_veto, runs_cuda_tool
 from portkit.syntax import patterns, python_nodes, toml_nodes
-from portkit.syntax.cfg import FIELD_VALUES, parse_cfg, widen_condition
-from portkit.syntax.imports import find_imported_names, import_unnamed
+from portkit.syntax.cfg import parse_cfg, widen_condition
+from portkit.syntax.imports import import_unnamed
 from portkit.syntax.name_table import normalize_rust, strip_comments_and_strings
 from portkit.syntax.precedence import join_by_or
 from portkit.syntax.source_file import field_text, node_text, parses_as_items
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _NO_PATTERN = re.compile(
     r"\|\||#\s*\[|::\s*(?:_|mut|ref)\b"
@@ -63,48 +55,8 @@ _NO_MEMBER = (
     "the parser takes a | that leads in parentheses for a closure: take it away, or do it by hand"
 )
 _NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
-_NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
 _NO_CONDITION = "it is no condition that portkit understands: widen it by hand"
-_ONE_MORE = "with both features on there would be one more of them: choose by hand"
-_COUNTED = frozenset(
-    {
-        "arguments",
-        "closure_parameters",
-        "ordered_field_declaration_list",
-        "parameters",
-        "tuple_expression",
-        "tuple_pattern",
-        "tuple_struct_pattern",
-        "tuple_type",
-        "type_parameters",
-    }
-)
-"""Lists whose members count: one more makes another call, type or function."""
-_STATEMENTS = frozenset(
-    {
-        "async_block",
-        "block",
-        "const_block",
-        "empty_statement",
-        "expression_statement",
-        "extern_crate_declaration",
-        "for_expression",
-        "if_expression",
-        "let_declaration",
-        "loop_expression",
-        "macro_definition",
-        "match_expression",
-        "unsafe_block",
-        "use_declaration",
-        "while_expression",
-    }
-)
-"""What stands in a block beside others (the Rust reference, chapter "Statements")."""
 _NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
-_IMPLEMENTED = (
-    "with both features on it would be implemented twice: there CUDA's is taken; see whether it"
-    " should be"
-)
 _IN_BOTH = (
     "its functions are copied in it, each under its feature: a copy of the whole would stand twice"
     " with both features on"
@@ -123,28 +75,17 @@ _OF_THE_SITE = (
 
 
 def make_finding(site: Site, code: str, intent: wants.Intent) -> Finding:
-    """Return the finding of a rule about a site: what it wants, and how that is written.
-
-    Args:
-        site: the site.
-        code: the rule's code.
-        intent: what the rule wants there.
-    """
+    """Return the finding of a rule about a site: what it wants, and how that is written."""
     finding = _WRITERS[type(intent)](site, code, intent)
-    if _is_written_text(site, finding):
-        return replace(finding, applicability=Applicability.SAFE)
-    of_site = isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO
-    return (
-        apply_review_checks(site, finding, widens=isinstance(intent, wants.WidenCondition))
-        if of_site
-        else finding
-    )
-
-
-def _is_written_text(site: Site, finding: Finding) -> bool:
-    """Whether a person would review a text that the profile holds, and so decided about."""
-    asks = finding.status is Status.PORTED and finding.applicability is Applicability.REVIEW
-    return asks and is_text_replaced(site.job, site.source, finding.span)
+    is_review = finding.applicability is Applicability.REVIEW
+    if finding.status is Status.PORTED and is_review:
+        # The profile holds the text, and its author decided.
+        replaced = is_text_replaced(site.job, site.source, finding.span)
+        return replace(finding, applicability=Applicability.SAFE) if replaced else finding
+    if isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO:
+        widens = isinstance(intent, wants.WidenCondition)
+        return apply_review_checks(site, finding, widens=widens)
+    return finding
 
 
 def _finding(
@@ -189,7 +130,7 @@ def _types(site: Site) -> tuple[str, ...]:
     return (field_text(owner, "name"),) if owner is not None else ()
 
 
-def _keep(site: Site, code: str, intent: wants.LeaveUnchanged) -> Finding:
+def _keep(site: Site, code: str, intent: wants.Intent) -> Finding:
     trust = Applicability.REVIEW if intent.review else Applicability.KEEP
     return _finding(site, code, intent, applicability=trust)
 
@@ -198,33 +139,40 @@ def _ask(site: Site, code: str, intent: wants.Intent) -> Finding:
     return _finding(site, code, intent, applicability=Applicability.MANUAL)
 
 
-def _stands(site: Site, code: str, intent: wants.AlreadyPorted) -> Finding:
-    return _finding(site, code, intent, stands=True)
+def _stop(site: Site, code: str, intent: wants.Intent, reason: str) -> Finding:
+    """Return the finding of an intent that a person must carry out."""
+    manual = wants.RequireManual(
+        intent.construct, reason, symbol=intent.symbol, claims=intent.claims
+    )
+    return _ask(site, code, manual)
 
 
 def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
-    reason = gating.explain_no_copy(site)
-    if reason:
+    """Find the counterpart, ask the vetoes, gate, place."""
+    if reason := gating.explain_no_copy(site):
         kept = wants.LeaveUnchanged(intent.construct, reason, symbol=intent.symbol)
-        return make_finding(site, code, kept)
+        return _keep(site, code, kept)
     text = intent.text or feature_conflicts.write_exclusive_copy(site, _copied(site, intent.name))
     if not text.strip():
         kept = wants.LeaveUnchanged(
             intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True
         )
-        return make_finding(site, code, kept)
+        return _keep(site, code, kept)
     found = counterparts.find_counterpart(site, text, intent.name)
-    intent = vendor_claims.mark_vendor_claims(
-        site.job, intent, text if found is None else site.source.slice(found)
-    )
+    maker = site.job.vendor.source_maker
+    speaks = rf'"[^"]*(?<![\w./-]){re.escape(maker)}(?![\w./-])[^"]*"'
+    if re.search(speaks, text if found is None else site.source.slice(found), re.IGNORECASE):
+        message = f"{intent.message}; a text in it speaks of {maker}: say what is true here"
+        intent = replace(intent, message=message, review=True)
     alone = feature_conflicts.find_feature_conflict(site)
-    gives_way = _gives_way(site) if alone is None and not intent.text else ""
-    joined = () if alone is not None or gives_way or found is not None else _in_both(site)
-    given_way = alone is not None or gives_way != "" or joined != ()
-    if found is None and (reason := _not_copied(site, text, given_way=given_way)):
-        return make_finding(
-            site, code, wants.RequireManual(intent.construct, reason, symbol=intent.symbol)
-        )
+    gives_way = "" if alone or intent.text else feature_conflicts.explain_giving_way(site)
+    joined: tuple[Edit, ...] = ()
+    if not (alone or gives_way or found) and feature_conflicts.explain_clash(site):
+        joined = feature_conflicts.split_shared_impl(site)
+    if found is None:
+        planned = PlannedCopy(site, text, gives_way=bool(alone or gives_way or joined))
+        if reason := find_veto(planned):
+            return _stop(site, code, replace(intent, claims=None), reason)
     if joined:
         return _finding(site, code, replace(intent, message=_IN_BOTH), *joined)
     if alone is not None and site.job.rename(site.name) == site.name:
@@ -236,42 +184,30 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     if site.source.path.endswith(".rs") and gating.requires_feature(site, text):
         text = gating.gate_copy(site, text)
         twin = _twin(site, intent.name)
+        attribute = normalize_rust(gating.write_feature_attribute(site.job))
         if found is None:
             text += twin
-        elif twin and normalize_rust(gating.write_feature_attribute(site.job)) in normalize_rust(
-            site.source.slice(found)
-        ):
+        elif twin and attribute in normalize_rust(site.source.slice(found)):
             edits.append(Edit(found.end, found.end, twin))
     if found is None:
         named = intent.name or site.job.vendor.names.word(counterparts.read_item_name(site.node))
-        edits.append(insert_after_site(enum_variants.find_variant_position(site), text, named))
+        is_variant = site.kind == "enum_variant"
+        after = enum_variants.find_variant_position(site) if is_variant else site
+        edits.append(insert_after_site(after, text, named))
     claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
     finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
-    pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None
-    return finding if pattern is None else _or_error(site, finding, _written(site, intent, pattern))
+    if site.kind != "match_arm":
+        return finding
+    pattern = node_text(site.node.child_by_field_name("pattern"))
+    return _or_error(site, finding, intent.text.partition(" => ")[0] or site.job.rename(pattern))
 
 
-def _gives_way(site: Site) -> str:
-    """Return why the copy of a site is there only where the source's feature is off, or nothing."""
-    if not site.is_cuda_only:
-        return ""
-    if feature_conflicts.is_paired(site):
-        return feature_conflicts.explain_pair(site)
-    return (
-        _IMPLEMENTED
-        if feature_conflicts.explain_clash(site) and feature_conflicts.can_exclude_original(site)
-        else ""
-    )
-
-
-def _in_both(site: Site) -> tuple[Edit, ...]:
-    """Return the edits by which an implementation is there for both vendors, if it must be."""
-    return shared_impl.split_shared_impl(site) if feature_conflicts.explain_clash(site) else ()
-
-
-def _written(site: Site, intent: wants.CopySite, pattern: Node) -> str:
-    """Return the pattern of the arm that stands for an arm."""
-    return intent.text.partition(" => ")[0] or site.job.rename(node_text(pattern))
+def _copy_as(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
+    edits, found = copy_under_name(site, intent)
+    if edits and (reason := runs_cuda_tool(site, copy_site(site))):
+        return _stop(site, code, replace(intent, claims=None), reason)
+    claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
+    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
 
 
 def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
@@ -293,81 +229,6 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
     )
 
 
-def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
-    """Return why a person must write the counterpart, or an empty string."""
-    own = _runs(site, text) if site.source.path.endswith(".rs") else ""
-    if has_linked_functions(site.code):
-        own = own or c_declarations.explain_missing_c_function(site.job, site.code)
-    own = own or c_declarations.explain_no_counterpart(site)
-    own = (
-        own or enum_variants.explain_uncopied_variant(site) or unique_names.explain_name_clash(site)
-    )
-    return own or _no_sibling(site) or ("" if given_way else _twice(site))
-
-
-def _runs(site: Site, copy: str) -> str:
-    """Return why a copy of Rust source would build for the source vendor, or an empty string."""
-    return cuda_tools.explain_cuda_tool(site.job, copy) or uncopied_calls.explain_uncopied_call(
-        site, copy
-    )
-
-
-def _no_sibling(site: Site) -> str:
-    """Return why nothing can stand beside a place, or an empty string."""
-    parent = site.parent
-    if parent is None or site.kind == "match_arm" or site.is_python:
-        return ""
-    if parent.type == "block" and not (site.kind.endswith("_item") or site.kind in _STATEMENTS):
-        return _NO_SIBLING
-    return _ONE_MORE if parent.type in _COUNTED else ""
-
-
-def _twice(site: Site) -> str:
-    """Return why a person must find a name for the counterpart, or an empty string.
-
-    A copy would have the name of its site where both exist with both features on. rustc: E0252 for
-    imports, E0428 for items and variants, E0124 for fields, E0062 for their values, E0119 and E0592
-    for implementations. Macros and ``_`` may stand twice.
-    """
-    job, imported = site.job, site.kind == "use_declaration"
-    own = site.kind != "macro_definition" and site.is_cuda_only
-    is_value = site.kind in FIELD_VALUES
-    name_of_site = counterparts.read_item_name(site.node) if is_value else site.name
-    names = find_imported_names(site.node) if imported else [name_of_site] if own else []
-    alone = _for_methods(site)
-    name = next((n for n in names if n not in ("", "_", *alone) and job.rename(n) == n), "")
-    title = job.vendor.title
-    if clash := feature_conflicts.explain_clash(site):
-        return (
-            f"with both features on {clash} would be implemented twice: set what is {title}'s"
-            " beside what is CUDA's in it, each under its feature, by hand"
-        )
-    if not name:
-        return ""
-    if imported:
-        return (
-            f"a copy would bring in {name} a second time: import {title}'s under a name of its own"
-        )
-    if is_value:
-        return f"with both features on {name} would have two values: choose by hand"
-    return f"with both features on {name} would stand twice: give {title}'s a name of its own"
-
-
-def _for_methods(site: Site) -> frozenset[str]:
-    """Return the names that an import in a block brings in for the methods of a trait alone.
-
-    No code of the block says them, and no other code could; the copy needs no name either.
-    """
-    block = site.parent
-    if site.kind != "use_declaration" or block is None or block.type != "block":
-        return frozenset()
-    names = [name for name in find_imported_names(site.node) if site.job.rename(name) == name]
-    said = (
-        Counter(re.findall(r"\w+", strip_comments_and_strings(node_text(block)))) if names else {}
-    )
-    return frozenset(name for name in names if said[name] == 1)
-
-
 def _copied(site: Site, name: str) -> str:
     """Return the copy of a site in the language of its file."""
     names = site.job.vendor.names
@@ -381,10 +242,12 @@ def _copied(site: Site, name: str) -> str:
         return names.text(
             site.source.text(site.node.start_byte, toml_nodes.find_table_end(site.node))
         )
-    copy = copy_site(
-        site, (*enum_variants.list_variant_changes(site), *unique_names.list_name_changes(site))
-    )
-    if alone := _for_methods(site):
+    if site.kind in ("enum_variant", "field_declaration"):
+        changes = enum_variants.list_variant_changes(site), unique_names.list_name_changes(site)
+        copy = copy_site(site, chain(*changes))
+    else:
+        copy = copy_site(site)
+    if alone := find_method_imports(site):
         return import_unnamed(copy, alone)
     return rename_function(copy, name) if name else copy
 
@@ -399,17 +262,6 @@ def _twin(site: Site, name: str) -> str:
     return "" if stands else twin
 
 
-def _copy_as(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
-    edits, found = copy_under_name(site, intent)
-    reason = _runs(site, copy_site(site)) if edits else ""
-    if reason:
-        return make_finding(
-            site, code, wants.RequireManual(intent.construct, reason, symbol=intent.symbol)
-        )
-    claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
-    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
-
-
 def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
     condition = site.node.child_by_field_name("condition")
     body = site.node.child_by_field_name("consequence")
@@ -420,13 +272,9 @@ def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
     found = counterparts.find_branch(site)
     claims = (span,) if found is None else (span, found)
     if found is None and gating.requires_cfg(site) and site.job.mentions_gated(copy):
-        asked = wants.RequireManual(
-            intent.construct, _NO_BRANCH, symbol=intent.symbol, claims=claims
-        )
-        return make_finding(site, code, asked)
-    if found is None and (reason := uncopied_calls.explain_uncopied_call(site, copy)):
-        asked = wants.RequireManual(intent.construct, reason, symbol=intent.symbol, claims=claims)
-        return make_finding(site, code, asked)
+        return _stop(site, code, replace(intent, claims=claims), _NO_BRANCH)
+    if found is None and (reason := cuda_tools.explain_uncopied_call(site, copy)):
+        return _stop(site, code, replace(intent, claims=claims), reason)
     edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
     return _finding(site, code, intent, edit, stands=found is not None, claims=claims)
 
@@ -434,7 +282,7 @@ def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
 def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
     members = (member for listed in intent.lists for member in listed)
     if any(site.source.slice(member).startswith("|") for member in members):
-        return make_finding(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
+        return _ask(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
     wanted = or_patterns.plan_joins(site, intent)
     stands = or_patterns.are_joined(site, intent, wanted)
     if not stands and or_patterns.cannot_join(site, intent, wanted):
@@ -444,7 +292,7 @@ def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
         if or_patterns.mentions_cuda_after_pattern(site, intent) and not intent.review:
             intent = replace(intent, message=f"copy the arm for {site.job.vendor.title}")
         if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
-            return make_finding(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
+            return _ask(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
     else:
         edits = or_patterns.join_patterns(intent, wanted)
     claims = or_patterns.list_covered_spans(site, intent)
@@ -512,7 +360,7 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
         )
         cfg = parse_cfg(text)
         if edits[0].text == text:
-            return make_finding(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
+            return _ask(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
         either = frozenset(each for pair in job.counterparts.items() for each in pair)
         both = cfg is not None and cfg.without(either) is False
         if cfg is not None and (
@@ -531,42 +379,32 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
 
 
 class _Chain(Value, frozen=True):
-    """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of.
+    """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of."""
 
-    Attributes:
-        text: as tokens without space, see `normal`.
-        words: those of the text, so that few copies are looked for in all of it.
-        starts: where the rest from a link on begins, by the link.
-    """
-
-    text: str
-    words: frozenset[str]
-    starts: Mapping[int, int]
+    text: str  # as tokens without space, see `normal`
+    words: frozenset[str]  # those of the text, so that few copies are looked for in all of it
+    starts: Mapping[int, int]  # where the rest from a link on begins, by the link
 
 
 def _stands_behind(site: Site, holder: Node, copy: str) -> bool:
     """Whether a text stands in a condition or a block of a link, or of one behind it."""
     chains: dict[int, _Chain] = site.memoize("chains", make=dict)
     if holder.id not in chains:
-        chain = _of_chain(holder)
+        texts: list[str] = []
+        starts: dict[int, int] = {}
+        at = 0
+        for node, parts in list_chain_links(holder):
+            text = "\0".join([*(normalize_rust(node_text(part)) for part in parts), ""])
+            starts[node.id] = at
+            at += len(text)
+            texts.append(text)
+        text = "".join(texts)
+        chain = _Chain(text, frozenset(re.findall(r"\w+", text)), starts)
         chains |= dict.fromkeys(chain.starts, chain)
     chain = chains[holder.id]
     # The first word and the last may be joined to others, since the text has no space.
     may_be = chain.words.issuperset(re.findall(r"(?<=\W)\w+(?=\W)", copy))
     return may_be and chain.text.find(copy, chain.starts[holder.id]) >= 0
-
-
-def _of_chain(holder: Node) -> _Chain:
-    texts: list[str] = []
-    starts: dict[int, int] = {}
-    at = 0
-    for node, parts in list_chain_links(holder):
-        text = "\0".join([*(normalize_rust(node_text(part)) for part in parts), ""])
-        starts[node.id] = at
-        at += len(text)
-        texts.append(text)
-    text = "".join(texts)
-    return _Chain(text, frozenset(re.findall(r"\w+", text)), starts)
 
 
 def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:
@@ -634,6 +472,6 @@ _WRITERS: Mapping[type[wants.Intent], Callable[[Site, str, Any], Finding]] = {
     wants.JoinPatterns: _join,
     wants.LeaveUnchanged: _keep,
     wants.ReplaceText: _replace,
-    wants.AlreadyPorted: _stands,
+    wants.AlreadyPorted: lambda site, code, intent: _finding(site, code, intent, stands=True),
     wants.WidenCondition: _widen,
 }

@@ -8,19 +8,15 @@ the last one, so that none of the others changes its number.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
+from portkit.context.port_job import Site
 from portkit.syntax.source_file import field_text, node_text, span_of
 from portkit.syntax.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _DERIVES: Final = frozenset(
     {
@@ -115,7 +111,7 @@ def list_variant_changes(site: Site) -> Iterator[tuple[Span, str]]:
 
 def find_variant_position(site: Site) -> Site:
     """Return the variant that the copy of a variant stands behind."""
-    if site.kind != "enum_variant" or not _numbered(site):
+    if not _numbered(site):
         return site
     last, attributes = [each for each in site.siblings if each[0].type == "enum_variant"][-1]
     return replace(site, node=last, attributes=attributes)

@@ -1,4 +1,4 @@
-"""Arms that answer with an error where a person has left an arm out, and nothing else would.
+"""Arms in place of a copy: one that answers with an error, or one that devices share.
 
 An enum that gains a variant breaks each ``match`` without a wildcard that gets no arm for it, in
 every build (rustc: E0004). So an arm that is left out is written all the same there, and answers
@@ -14,23 +14,19 @@ which fits any type (the Rust reference, "Never type") and may stand in a ``cons
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
+from portkit.context.port_job import Gating, PortJob, Site
 from portkit.port import gating
 from portkit.port.insert_position import insert_after_site
 from portkit.syntax import patterns
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _BEGIN: Final = "left out: "
 _REASON: Final = "\0"
@@ -89,12 +85,7 @@ def remove_error_arm(site: Site, arm: Node) -> Edit:
 
 
 def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
-    """Return the edit that writes such an arm, with a mark for the reason; none if none is needed.
-
-    Args:
-        site: the arm whose counterpart may be left out.
-        pattern: what the counterpart would ask for; one with a guard leaves the rest to others.
-    """
+    """Return the edit that writes such an arm, with a mark for the reason; none if not needed."""
     match = _of_match(site)
     if " if " in pattern or match.takes_all:
         return ()
@@ -107,11 +98,7 @@ def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
 
 
 def write_error_value(macro: str) -> str:
-    """Return the value of an arm that answers with an error, with a mark for the reason.
-
-    Args:
-        macro: ``panic`` or a macro that returns an error.
-    """
+    """Return the value of an arm that answers with an error, with a mark for the reason."""
     return f'{macro}!("{_BEGIN}{_REASON}")'
 
 
@@ -178,3 +165,64 @@ def _fields(members: list[Node]) -> Iterator[str]:
         pattern = field.child_by_field_name("pattern")
         if pattern is not None and (asked := strip_bindings(pattern)) != "_":
             yield f"{field_text(field, 'name')}: {asked}"
+
+
+def move_to_fallback_arm(site: Site) -> Edit | None:
+    """Return the edit by which the written vendor takes the arm that others share, if there is one.
+
+    It joins the arm's pattern. Where the site stands under a condition, or the vendor's variant
+    does, it gets an arm of its own that does the same: a value that an arm before has taken would
+    be one that cannot be reached.
+    """
+    job = site.job
+    wanted = patterns.pattern_key(node_text(site.node.child_by_field_name("pattern")))
+    for arm, _ in site.siblings:
+        for listed, peer in _shared(job, arm):
+            own = _renamed(job, node_text(peer))
+            if patterns.pattern_key(_with(arm, listed, own)) != wanted:
+                continue
+            written = job.rename(own)
+            if site.conditions or job.gating is Gating.CFG:
+                pattern = _with(arm, listed, written)
+                first, value = (
+                    site.node.child_by_field_name("pattern"),
+                    arm.child_by_field_name("value"),
+                )
+                assert first is not None  # an arm has both
+                assert value is not None
+                head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
+                does = site.source.text(value.start_byte, arm.end_byte)
+                return insert_after_site(site, gating.gate_copy(site, f"{head}{pattern} => {does}"))
+            return Edit(peer.end_byte, peer.end_byte, f" | {written}")
+    return None
+
+
+def _shared(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Node], Node]]:
+    """Yield the or-patterns of an arm in which a peer's value stands beside those of no backend."""
+    pattern = arm.child_by_field_name("pattern") if arm.type == "match_arm" else None
+    if pattern is None or pattern.child_by_field_name("condition") is not None:
+        return
+    if any(child.type == "attribute_item" for child in arm.children):
+        return
+    for listed in patterns.find_mixed_or_patterns(pattern, job.mentions_peer):
+        plain = [m for m in listed if not job.mentions_peer(node_text(m))]
+        if any(job.mentions_cuda_value(node_text(member)) for member in plain):
+            continue
+        if not any(True for member in listed for _ in patterns.find_bindings(member)):
+            yield from ((listed, m) for m in listed if m not in plain)
+
+
+def _renamed(job: PortJob, member: str) -> str:
+    """Return a peer's value as the source vendor's."""
+    peers = "|".join(map(re.escape, job.vendor.peers))
+    as_written = {True: job.vendor.source.capitalize(), False: job.vendor.source}
+    return re.sub(f"(?i:{peers})", lambda found: as_written[found[0][:1].isupper()], member)
+
+
+def _with(arm: Node, listed: Sequence[Node], member: str) -> str:
+    """Return the pattern of an arm with one member in place of a list."""
+    pattern = arm.child_by_field_name("pattern")
+    assert pattern is not None  # it was looked into
+    data, start = node_text(pattern).encode(), pattern.start_byte
+    first, last = listed[0].start_byte - start, listed[-1].end_byte - start
+    return (data[:first] + member.encode() + data[last:]).decode()

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_only_deps
 from portkit.port.hip_bindings import FLOAT8
 from portkit.port.whole_crates import is_cuda_always_compiled
 from portkit.syntax.features import is_feature_spelling, parse_feature_member
 from portkit.syntax.toml_nodes import find_root, read_entry_name
 from portkit.workspace.cargo_resolution import (
+    Manifest,
     find_declared_dependencies,
     find_requestable_features,
     join_path,
 )
-
-if TYPE_CHECKING:
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.cargo_resolution import Manifest
-    from portkit.workspace.cargo_workspace import Crate
+from portkit.workspace.cargo_workspace import Crate
 
 
 def convert_member(site: Site, name: str, member: str) -> str:
     """Return what a member of a feature becomes, or an empty string to leave it out.
 
     A member that Cargo would not find after the port is left out.
-
-    Args:
-        site: the feature.
-        name: what it is called.
-        member: what it asks for.
     """
     job = site.job
     crate, _, feature = member.removeprefix("dep:").partition("/")
@@ -55,13 +46,7 @@ def convert_member(site: Site, name: str, member: str) -> str:
 
 
 def is_member_dropped(site: Site, name: str, member: str) -> bool:
-    """Whether a member that names the source vendor is left out, and nothing else says why.
-
-    Args:
-        site: the feature.
-        name: what it is called.
-        member: what it asks for.
-    """
+    """Whether a member that names the source vendor is left out, and nothing else says why."""
     job, crate = site.job, _dependency(member)
     asked = parse_feature_member(member)
     of_source = asked in job.counterparts or job.mentions_cuda(member)
@@ -89,7 +74,10 @@ def _turns_on(site: Site, name: str, crate: str) -> bool:
     manifest = site.crate.manifest if site.crate is not None else {}
     members = manifest.get("features", {}).get(name, ())
     if site.job.counterparts[name] != site.job.feature:
-        return _only_here(site, crate)
+        entry = manifest.get("dependencies", {}).get(crate)
+        members = manifest.get("features", {}).get(site.job.source_feature, ())
+        asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
+        return isinstance(entry, dict) and bool(entry.get("optional")) and crate not in asked
     said = [entry for _, called, entry in find_declared_dependencies(manifest) if called == crate]
     optional = any(entry.get("optional") is True for entry in said)
     return optional and not {crate, f"dep:{crate}"} & {*members}
@@ -124,24 +112,10 @@ def _will_offer(job: PortJob, manifest: Manifest) -> set[str]:
     return offered | {new for old, new in job.counterparts.items() if old in offered}
 
 
-def _only_here(site: Site, dependency: str) -> bool:
-    """Whether a dependency is optional, and CUDA's feature does not ask for it."""
-    manifest = site.crate.manifest if site.crate is not None else {}
-    entry = manifest.get("dependencies", {}).get(dependency)
-    members = manifest.get("features", {}).get(site.job.source_feature, ())
-    asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
-    return isinstance(entry, dict) and bool(entry.get("optional")) and dependency not in asked
-
-
 def is_external_cuda_feature(job: PortJob, crate: Crate | None, member: str) -> bool:
     """Whether a member turns CUDA on in a crate that does not come from the tree.
 
     That of ``float8`` is known: the bindings have its types by a feature of their own.
-
-    Args:
-        job: the job.
-        crate: the crate of the feature.
-        member: what the feature asks for, such as ``other/cuda``.
     """
     other, _, feature = member.partition("/")
     other = other.rstrip("?")

@@ -1,4 +1,4 @@
-"""What differs between the gatings: what stands under the feature, and what takes its place.
+"""The two gatings: attributes on copies, functions without the feature, and their errors.
 
 With ``--gating dummy`` every name exists in every build, and nothing is gated. With ``--gating
 cfg`` what names something of the written vendor's stands under its feature; there is no dummy.
@@ -7,18 +7,89 @@ cfg`` what names something of the written vendor's stands under its feature; the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.context.macro_fragments import find_macro_name
 from portkit.context.macro_items import find_definitions
-from portkit.context.port_job import Gating
-from portkit.port.error_paths import find_error_path
+from portkit.context.port_job import Gating, PortJob, Site
 from portkit.syntax.features import cargo_feature_variable
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
-from portkit.syntax.source_file import field_text, node_text
+from portkit.syntax.source_file import SourceFile, field_text, find_descendants, node_text
+from portkit.syntax.value import Value
+from portkit.syntax.word_search import find_occurrences
+from portkit.workspace.cargo_workspace import Crate
 
-if TYPE_CHECKING:
-    from portkit.context.port_job import PortJob, Site
+_ROOTS: Final = ("src/lib.rs", "src/main.rs")
+_FILE: Final = re.compile(r"src/(\w+)(?:/mod)?\.rs")
+
+
+class _DeclaredEnum(Value, frozen=True):
+    """An enum with the variant."""
+
+    name: str  # its name
+    path: str  # the path from the crate's root; empty if it is not certain
+
+
+def find_error_path(site: Site) -> str:
+    """Return the path of the error's enum at a function; empty if it is not certain."""
+    crate, result = site.crate, site.node.child_by_field_name("return_type")
+    if crate is None or result is None:
+        return ""
+    job = site.job
+    declared = job.memoize("error", crate.directory, make=lambda: _find_enum(job, crate))
+    if declared is None:
+        return "crate::Error" if _names_at_root(job, crate, "Error") else ""
+    arguments = result.child_by_field_name("type_arguments")
+    given = arguments.named_children if arguments is not None else []
+    if len(given) > 1:
+        text = node_text(given[1])
+        return text if text.rpartition("::")[2] == declared.name else ""
+    return declared.path
+
+
+def _find_enum(job: PortJob, crate: Crate) -> _DeclaredEnum | None:
+    """Return the enum of a crate that has the source vendor's variant."""
+    always = job.codebase.error_without_feature
+    for path, source in job.workspace.sources.items():
+        if not path.endswith(".rs") or b"enum " not in source.data:
+            continue
+        if job.workspace.crate_of(path) != crate:
+            continue
+        for name in _enums_with(job, source, always):
+            return _DeclaredEnum(name, _path_of(job, crate, path, name))
+    return None
+
+
+def _enums_with(job: PortJob, source: SourceFile, variant: str) -> list[str]:
+    at = [*find_occurrences(source.data, b"enum ")]
+    found = []
+    for node in find_descendants(source.tree_around(at).root_node, "enum_item"):
+        body = node.child_by_field_name("body")
+        names = [field_text(c, "name") for c in body.named_children] if body is not None else []
+        if any(job.rename(name) == variant for name in names if name):
+            found.append(field_text(node, "name"))
+    return found
+
+
+def _path_of(job: PortJob, crate: Crate, path: str, name: str) -> str:
+    """Return the path of an enum from the root of its crate; empty if it is not certain."""
+    inside = path.removeprefix(f"{crate.directory}/")
+    if inside in _ROOTS or _names_at_root(job, crate, name):
+        return f"crate::{name}"
+    module = _FILE.fullmatch(inside)
+    return f"crate::{module[1]}::{name}" if module is not None else ""
+
+
+def _names_at_root(job: PortJob, crate: Crate, name: str) -> bool:
+    """Whether the root of a crate imports or declares a name."""
+    folder = "" if crate.directory == "." else f"{crate.directory}/"
+    roots = (job.workspace.sources.get(folder + root) for root in _ROOTS)
+    source = next((each for each in roots if each is not None), None)
+    if source is None:
+        return False
+    named = rb"\b(?:use\s[^;]*|enum\s+|struct\s+|type\s+)\b%s\b" % re.escape(name).encode()
+    return re.search(named, source.data) is not None
+
 
 ALWAYS: Final = frozenset(
     {
@@ -61,28 +132,17 @@ def gate_copy(site: Site, text: str) -> str:
 
     A copy that already carries the feature, or stands in something that does, needs no second one.
     """
-    if not requires_cfg(site) or site.is_cuda_only or _is_on_error(site, text):
+    if (
+        not requires_cfg(site)
+        or site.is_cuda_only
+        or (site.kind == "match_arm" and mentions_only_error(site.job, text))
+    ):
         return text
     return add_attribute(site, write_feature_attribute(site.job), text)
 
 
-def gate_copy_if_needed(site: Site, copy: str) -> str:
-    """Set the feature's attribute over the copy of a site that cannot exist without it."""
-    return gate_copy(site, copy) if requires_feature(site, copy) else copy
-
-
-def _is_on_error(site: Site, text: str) -> bool:
-    """Whether a text is an arm on the error that says that the feature is off: it always exists."""
-    return site.kind == "match_arm" and mentions_only_error(site.job, text)
-
-
 def mentions_only_error(job: PortJob, text: str) -> bool:
-    """Whether the one thing of the vendor's that an arm names is the error without the feature.
-
-    Args:
-        job: the job.
-        text: the arm, or its pattern.
-    """
+    """Whether the one thing of the vendor's that an arm names is the error without the feature."""
     error = job.codebase.error_without_feature
     in_pattern = error != "" and re.search(rf"\b{error}\b", text.partition("=>")[0]) is not None
     return in_pattern and not job.mentions_gated(text)

@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
+from portkit.context.port_job import PortJob
 from portkit.errors import ConfigError
-from portkit.profiles.settings import BINDINGS, NAME
+from portkit.profiles.profile import CodebaseProfile, Facade, VendorProfile
+from portkit.profiles.settings import BINDINGS, NAME, Settings
 from portkit.shipped import shipped
 from portkit.syntax.features import enables_any, enables_dependency, is_feature_spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.profile import CodebaseProfile, Facade, VendorProfile
-    from portkit.profiles.settings import Settings
-    from portkit.workspace.cargo_workspace import Crate, Workspace
+from portkit.workspace.cargo_workspace import Crate, Workspace
 
 HOME: Final = "crates/hip"
 """Where the crate is."""
@@ -47,11 +43,6 @@ def list_binding_files(facade: Facade, maker: str = "") -> Mapping[str, Callable
     """Return the files of a copy, by their path in it, and what makes the text of each.
 
     The manifest is not among them: it is a template, ``bindings/Cargo.toml.j2``.
-
-    Args:
-        facade: the bindings.
-        maker: what makes libraries of launchers in the tree, as prose has it; by default the crate
-            that compiles kernels.
     """
     home = shipped(HOME)
     files = [home / "README.md", *sorted((home / "src").rglob("*.rs"))]

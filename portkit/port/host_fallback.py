@@ -8,21 +8,18 @@ their names differ by the device's alone, as ``cpu_fwd`` and ``cuda_fwd``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port import gating
+from portkit.profiles.entries import Host
 from portkit.syntax.imports import find_import_leaves, read_leaf_name
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import field_text, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.entries import Host
 
 _INDENT: Final = "    "
 _ERROR: Final = re.compile(r"\{\s*(?:return\s+)?(?:(?:\w+::)*bail!|Err)\s*\([^;{}]*\);?\s*\}\s*\Z")
@@ -31,26 +28,18 @@ _ERROR: Final = re.compile(r"\{\s*(?:return\s+)?(?:(?:\w+::)*bail!|Err)\s*\([^;{
 
 @dataclass(frozen=True)
 class HostComputation:
-    """An operation that the host computes, and some device by a kernel.
+    """An operation that the host computes, and some device by a kernel."""
 
-    Attributes:
-        node: the host's method.
-        asking: the method that shows that a device has a kernel: the source's, else a peer's.
-        wanted: the written vendor's.
-        reads_host: whether the host's method also reads a storage that must be the host's already.
-    """
-
-    node: Node
-    asking: str
-    wanted: str
-    reads_host: bool
+    node: Node  # the host's method
+    asking: str  # the method that shows that a device has a kernel: the source's, else a peer's
+    wanted: str  # the written vendor's
+    reads_host: bool  # whether the host's method also reads a storage that must be the host's
 
 
 def find_on_host(site: Site) -> HostComputation | None:
     """Return the operation that a method shows the host to compute for the written vendor.
 
-    Args:
-        site: the method of the source vendor, or of a peer where the source has none.
+    The method is the source vendor's, or a peer's where the source has none.
     """
     job = site.job
     if site.scope.container != "trait impl" or site.scope.vendor:
@@ -67,12 +56,7 @@ def find_on_host(site: Site) -> HostComputation | None:
 
 
 def write_by_host(site: Site, found: HostComputation) -> str:
-    """Return a method that copies to the host, computes there and copies back.
-
-    Args:
-        site: the method that shows the operation.
-        found: the operation.
-    """
+    """Return a method that copies to the host, computes there and copies back."""
     text = _written(site, found).replace("\n", f"\n{site.indent}")
     if gating.requires_cfg(site):
         return gating.add_attribute(site, gating.write_feature_attribute(site.job), text)
@@ -80,12 +64,7 @@ def write_by_host(site: Site, found: HostComputation) -> str:
 
 
 def find_host_computation(job: PortJob, members: Sequence[Node]) -> HostComputation | None:
-    """Return the operation that the host computes and a device has a kernel for, if it is one.
-
-    Args:
-        job: the job.
-        members: those of an implementation.
-    """
+    """Return the operation that the host computes and a device has a kernel for, if it is one."""
     host = job.codebase.host
     if host is None:
         return None
@@ -182,8 +161,5 @@ def _written(site: Site, found: HostComputation) -> str:
     if changed:
         lines += [f"{call};", f"*{changed} = device.{host.upload}(&host)?;", "Ok(())"]
     else:
-        lines += [
-            f"let (host, shape) = {call};",
-            f"Ok((device.{host.upload}(&host)?, shape))",
-        ]
+        lines += [f"let (host, shape) = {call};", f"Ok((device.{host.upload}(&host)?, shape))"]
     return "".join((head, " {", *(f"\n{_INDENT}{line}" for line in lines), "\n}"))

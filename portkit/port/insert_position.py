@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from portkit.context.port_job import Site
 from portkit.syntax import python_nodes, toml_nodes
 from portkit.syntax.cfg import FIELD_VALUES
-from portkit.syntax.source_file import node_text
+from portkit.syntax.source_file import SourceFile, node_text
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
-    from portkit.syntax.source_file import SourceFile
-    from portkit.syntax.span import Span
 
 _SPACED = frozenset(
     {
@@ -42,17 +37,20 @@ _SORTED = 4
 
 
 def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
-    """Return the edit that sets ``text`` after a place, as its next sibling.
-
-    Args:
-        site: the place.
-        text: what is set there.
-        name: the name of what is set there. Python's functions and variables have their sorted
-            place by it, where those around the place have.
-    """
+    """Return the edit that sets ``text`` after a place, as its next sibling."""
     end = site.node.end_byte
     if site.is_python:
-        return _after_python(site, text, _before_name(site, name) if name else site.node)
+        after = _before_name(site, name) if name else site.node
+        end = after.end_byte
+        if python_nodes.find_definition(site.node) is None:
+            end = python_nodes.find_comment_end(site.source, end)
+            return Edit(end, end, f"\n{site.indent}{text}")
+        # The line ends that set functions apart here: as before this one, or two lines.
+        before = site.source.data[: site.start - len(site.indent)]
+        blank = re.search(rb"(?:\r?\n)+\Z", before)
+        follows = site.node.prev_sibling is not None
+        lines = blank.group().count(b"\n") if blank and follows else 3 if not site.indent else 2
+        return Edit(end, end, "\n" * max(lines, 2) + site.indent + text)
     if site.kind == "table_array_element":
         end = toml_nodes.find_table_end(site.node)
         return Edit(end, end, f"\n\n{text}")
@@ -69,7 +67,9 @@ def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
             return Edit(end, end, f",\n{site.indent}{text}")
         end = site.source.line_tail(end)
         return Edit(end, end, f"\n{site.indent}{text}")
-    if site.kind == "macro_invocation" or _is_like_block(site):
+    if site.kind == "macro_invocation" or (
+        site.kind == "expression_statement" and not site.code.endswith(";")
+    ):
         semicolon = re.compile(rb"\s*;").match(site.source.data, end)
         end = semicolon.end() if semicolon else end
         text += ";" if semicolon else ""
@@ -80,27 +80,12 @@ def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
     return Edit(end, end, f"{gap}{site.indent}{text}")
 
 
-def _is_like_block(site: Site) -> bool:
-    """Whether a place is a statement whose semicolon the parser takes for one of its own.
-
-    For rustc it belongs to the block, the value of which is thrown away by it (the Rust reference,
-    chapter "Statements", section "Expression statements").
-    """
-    return site.kind == "expression_statement" and not site.code.endswith(";")
-
-
 class _Sorted(Value, frozen=True):
-    """Functions, or variables, sorted by name, that nothing else stands between.
+    """Functions, or variables, sorted by name, that nothing else stands between."""
 
-    Attributes:
-        nodes: each of them.
-        names: theirs.
-        said: by a word, which of them say it, in order.
-    """
-
-    nodes: Sequence[Node]
-    names: Sequence[str]
-    said: Mapping[str, Sequence[int]]
+    nodes: Sequence[Node]  # each of them
+    names: Sequence[str]  # theirs
+    said: Mapping[str, Sequence[int]]  # by a word, which of them say it, in order
 
 
 def _before_name(site: Site, name: str) -> Node:
@@ -143,19 +128,6 @@ def _kind_of_name(node: Node) -> str:
     if python_nodes.find_definition(node) is not None:
         return "function"
     return "variable" if python_nodes.find_statement_name(node) else ""
-
-
-def _after_python(site: Site, text: str, after: Node) -> Edit:
-    end = after.end_byte
-    if python_nodes.find_definition(site.node) is None:
-        end = python_nodes.find_comment_end(site.source, end)
-        return Edit(end, end, f"\n{site.indent}{text}")
-    # The line ends that set functions apart here: as before this one, or two lines.
-    before = site.source.data[: site.start - len(site.indent)]
-    blank = re.search(rb"(?:\r?\n)+\Z", before)
-    follows = site.node.prev_sibling is not None
-    lines = blank.group().count(b"\n") if blank and follows else 3 if not site.indent else 2
-    return Edit(end, end, "\n" * max(lines, 2) + site.indent + text)
 
 
 def insert_after_member(source: SourceFile, after: Span, text: str, separator: str = ",") -> Edit:

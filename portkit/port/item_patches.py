@@ -1,4 +1,4 @@
-"""What a codebase's profile holds about single items of the CUDA side, and what copies have there.
+"""Patches of a profile: items from templates, changes inside items, texts, and guards.
 
 A `Whole` item comes from a template, since the two platforms' libraries differ there. It was
 written against a certain text of the CUDA item; the profile holds a hash of that text for each
@@ -9,24 +9,31 @@ for tokens of it, as often as the profile says.
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
-from portkit.profiles.entries import CopyPatch, CopyRepair, ItemOverride, TokenPatch
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob
+from portkit.port.template_values import render_template
+from portkit.profiles.entries import (
+    CopyPatch,
+    CopyRepair,
+    Guard,
+    ItemOverride,
+    TextPatch,
+    TokenPatch,
+)
 from portkit.syntax.items import find_items
 from portkit.syntax.name_table import normalize_rust
+from portkit.syntax.source_file import SourceFile, node_text
 from portkit.syntax.span import Span
-from portkit.syntax.token_patterns import tokenize_rust
+from portkit.syntax.token_patterns import Token, tokenize_rust
 from portkit.syntax.value import Value
 from portkit.workspace import exclusion_comments
-from portkit.workspace.finding import Applicability, Finding, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.syntax.source_file import SourceFile
-    from portkit.syntax.token_patterns import Token
+from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 OVERRIDE, REPAIR, ADJUST = "PK104", "PK107", "PK108"
 IDLE = "PK904"
@@ -41,33 +48,20 @@ _NOT_FOUND = (
 
 
 class PatchMatch(Value, frozen=True):
-    """A place of the CUDA side for which the copy has something else.
+    """A place of the CUDA side for which the copy has something else."""
 
-    Attributes:
-        patch: what says so.
-        span: the place.
-        captured: what the patch has captured there.
-    """
-
-    patch: TokenPatch
-    span: Span
-    captured: Mapping[str, Span]
+    patch: TokenPatch  # what says so
+    span: Span  # the place
+    captured: Mapping[str, Span]  # what the patch has captured there
 
 
 class PatchedItem(Value, frozen=True):
-    """An item that a patch is about.
+    """An item that a patch is about."""
 
-    Attributes:
-        patch: the patch.
-        symbol: the item, or the name of the file.
-        span: the item, with its attributes.
-        hits: the places in it.
-    """
-
-    patch: TokenPatch
-    symbol: str
-    span: Span
-    hits: tuple[PatchMatch, ...]
+    patch: TokenPatch  # the patch
+    symbol: str  # the item, or the name of the file
+    span: Span  # the item, with its attributes
+    hits: tuple[PatchMatch, ...]  # the places in it
 
     @property
     def fits(self) -> bool:
@@ -224,13 +218,7 @@ def _status(job: PortJob, source: SourceFile) -> Status:
 def _items(
     job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...] = ()
 ) -> list[tuple[str, Span]]:
-    """Return the items of a file that patches are about, among others: once for all patches.
-
-    Args:
-        job: the job.
-        source: the file.
-        patches: more patches than the profile has for copies.
-    """
+    """Return the items of a file that patches are about, among others: once for all patches."""
     kinds: tuple[type[ItemOverride | TokenPatch], ...] = (ItemOverride, TokenPatch)
     every = (job.patches(k, source.path, idle=i) for k in kinds for i in (False, True))
     known = {patch.symbol for some in every for patch in some}
@@ -246,13 +234,7 @@ def _items(
 def find_items_of_patches(
     job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...]
 ) -> Iterator[PatchedItem]:
-    """Yield the items of a file that some patches are about, with the places in them.
-
-    Args:
-        job: the job.
-        source: the file, which need not be as it stands in the tree.
-        patches: all of them about this file.
-    """
+    """Yield the items of a file that some patches are about, with the places in them."""
     read: dict[Span, list[Token]] = {}
     for patch in patches:
         if patch.symbol == _FILE:
@@ -283,3 +265,158 @@ def _hits(
             start = tokens[first].start
             captured[name] = Span(start, tokens[end - 1].end if end > first else start)
         yield PatchMatch(patch, place, captured)
+
+
+IN_PLACE = "PK109"
+
+
+class TextPlace(Value, frozen=True):
+    """A place of a file that has, or will have, what the profile says."""
+
+    patch: TextPatch  # what says so
+    span: Span  # the place
+    new: str  # what stands there afterwards
+    standing: bool  # whether it does already
+
+    @property
+    def symbol(self) -> str:
+        """What the place is called in reports."""
+        return self.patch.find.split("\n")[0]
+
+    @property
+    def is_exception(self) -> bool:
+        """Whether it is to stay as it is, where another patch would write."""
+        return self.new == self.patch.find
+
+
+def find_text_places(job: PortJob, source: SourceFile) -> tuple[TextPlace, ...]:
+    """Return the places of a file, those of each patch in the order of the file."""
+    patches = job.patches(TextPatch, source.path)
+    if not patches:
+        return ()
+    return job.memoize(
+        "texts", source, make=lambda: locate_text_patches(source, patches, job.workspace.version)
+    )
+
+
+def is_text_replaced(job: PortJob, source: SourceFile, span: Span) -> bool:
+    """Whether a place lies in what the profile has written in place of a text."""
+    return any(
+        text.standing and not text.is_exception and text.span.encloses(span)
+        for text in find_text_places(job, source)
+    )
+
+
+def locate_text_patches(
+    source: SourceFile, patches: Sequence[TextPatch], version: str = ""
+) -> tuple[TextPlace, ...]:
+    """Return the places of all patches, of which more than one may write the same.
+
+    What one writes stands for none of them where another has yet to write there, and for the first
+    of them afterwards. A place within a larger one is the larger one's: so a patch of many files
+    has an exception by one whose text says more, which may write ``$all`` alone.
+    """
+    places = [place for patch in patches for place in _find_texts(source, patch, version)]
+    spans = [place.span for place in places]
+    missing = [place.span for place in places if not place.standing]
+    taken: set[tuple[Span, str]] = set()
+    kept = []
+    for place in places:
+        key = place.span, place.new
+        if place.standing and (_lies_in(place.span, missing) or key in taken):
+            continue
+        if _lies_in(place.span, [span for span in spans if span != place.span]):
+            continue
+        taken.add(key)
+        kept.append(place)
+    return tuple(kept)
+
+
+def _find_texts(source: SourceFile, patch: TextPatch, version: str) -> list[TextPlace]:
+    new = patch.write.replace("$all", patch.find).replace("$version", version)
+    written, found = _places(source, new), _places(source, patch.find)
+    if patch.find in new:
+        found = [place for place in found if not _lies_in(place, written)]
+    else:
+        written = [place for place in written if not _lies_in(place, found)]
+    return [
+        TextPlace(patch, place, new, standing=place in written)
+        for place in sorted((*written, *found))
+    ]
+
+
+def _lies_in(place: Span, outer: list[Span]) -> bool:
+    return any(each.encloses(place) for each in outer)
+
+
+def _places(source: SourceFile, text: str) -> list[Span]:
+    """Return where a text stands, with either end of a line."""
+    lines = text.encode().split(b"\n")
+    if max(lines, key=len) not in source.data:  # as is so of most, and to compile takes far longer
+        return []
+    wanted = re.compile(rb"\r?\n".join(map(re.escape, lines)))
+    return [Span(match.start(), match.end()) for match in wanted.finditer(source.data)]
+
+
+GUARD = "PK106"
+
+
+def find_guarded_functions(job: PortJob, source: SourceFile) -> Iterator[Finding]:
+    """Yield a finding for each function of a file that the profile has a guard for."""
+    for guard in job.patches(Guard, source.path):
+        name = guard.symbol.rsplit("::", 1)[-1].encode()
+        if b"fn " + name + b"(" in source.data:
+            yield from _guarded(job, source, guard)
+
+
+def _guarded(job: PortJob, source: SourceFile, guard: Guard) -> Iterator[Finding]:
+    for item in find_items(source, [guard.symbol]):
+        node, body = item.node, item.node.child_by_field_name("body")
+        if item.symbol != guard.symbol or node.type != "function_item" or body is None:
+            continue
+        outer = source.indent(node.start_byte)
+        indent = outer + "    "
+        text = _with_what_it_has(
+            render_template(job, guard.template).strip(), guard, _parameters(node)
+        )
+        calls = render_template(job, guard.calls).strip() if guard.calls else ""
+        at = body.start_byte + 1
+        standing = normalize_rust(text) in normalize_rust(node_text(body))
+        called = (
+            (Edit(node.end_byte, node.end_byte, f"\n\n{_indented(calls, outer)}"),)
+            if calls and normalize_rust(calls) not in normalize_rust(source.data.decode())
+            else ()
+        )
+        yield Finding(
+            code=GUARD,
+            path=source.path,
+            span=Span(node.start_byte, node.end_byte),
+            construct="cfg block",
+            symbol=guard.symbol,
+            applicability=Applicability.REVIEW,
+            status=Status.PORTED if standing and not called else Status.TODO,
+            message=guard.reason,
+            entry=job.codebase.key(guard),
+            edits=(*(() if standing else (Edit(at, at, "\n" + _indented(text, indent)),)), *called),
+        )
+
+
+def _indented(text: str, indent: str) -> str:
+    """Return a text whose lines begin with an indentation, but for those that are empty."""
+    return "\n".join(line and indent + line for line in text.split("\n"))
+
+
+def _with_what_it_has(text: str, guard: Guard, parameters: AbstractSet[str]) -> str:
+    """Return the statement of a guard with what stands for the parameters that there are not."""
+    lacking = [name for name in guard.lacking if name not in parameters]
+    if not lacking:
+        return text
+    names = "|".join(map(re.escape, lacking))
+    return re.sub(rf"\b(?:{names})\b", lambda name: guard.lacking[name[0]], text)
+
+
+def _parameters(function: Node) -> frozenset[str]:
+    """Return the names of a function's parameters: what a guard may read differs by version."""
+    listed = function.child_by_field_name("parameters")
+    patterns = (c.child_by_field_name("pattern") for c in (listed.named_children if listed else ()))
+    return frozenset(node_text(pattern) for pattern in patterns if pattern is not None)

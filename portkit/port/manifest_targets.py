@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any, Final
 
+from portkit.context.port_job import PortJob
 from portkit.syntax.value import Value
 from portkit.workspace.cargo_resolution import TARGET_KINDS, join_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import PortJob
-    from portkit.workspace.cargo_workspace import Crate
+from portkit.workspace.cargo_workspace import Crate
 
 
 class Target(Value, frozen=True):
-    """A target that a manifest lists.
+    """A target that a manifest lists."""
 
-    Attributes:
-        name: its name.
-        features: the features without which Cargo does not build it.
-    """
-
-    name: str
-    features: tuple[str, ...]
+    name: str  # its name
+    features: tuple[str, ...]  # the features without which Cargo does not build it
 
 
 def find_target(job: PortJob, path: str) -> Target | None:
-    """Return the listed target that a file belongs to, or None.
-
-    Args:
-        job: the job.
-        path: the file.
-    """
+    """Return the listed target that a file belongs to, or None."""
     crate = job.workspace.crate_of(path)
     if crate is None:
         return None
@@ -54,10 +41,6 @@ def find_cuda_only_target(job: PortJob, path: str) -> Target | None:
     """Return the target of a file if it requires the source's feature and gets no counterpart.
 
     Cargo cannot require one of two features. So nothing of the written vendor's can be in the file.
-
-    Args:
-        job: the job.
-        path: the file.
     """
     target = find_target(job, path)
     if target is None or not any(feature in job.counterparts for feature in target.features):
@@ -75,3 +58,25 @@ def _places(crate: Crate, kind: str, said: dict[str, Any]) -> Iterator[str]:
     yield join_path(crate.directory, f"{TARGET_KINDS[kind]}/{name}")
     if kind == "bin" and name == crate.name:
         yield join_path(crate.directory, "src/main.rs")
+
+
+_KINDS: Final = {"bin": "src/bin", "example": "examples", "test": "tests", "bench": "benches"}
+
+
+def list_required_features(job: PortJob, path: str) -> tuple[str, ...]:
+    """Return the features that the target of a file requires; none for a file of a library."""
+    crate = job.workspace.crate_of(path)
+    if crate is None:
+        return ()
+    inside = path.removeprefix(f"{crate.directory}/")
+    for kind, folder in _KINDS.items():
+        targets = crate.manifest.get(kind, ())
+        for target in targets if isinstance(targets, list) else ():
+            if not isinstance(target, dict):
+                continue
+            name, given = target.get("name", ""), target.get("path")
+            paths = (given,) if given else (f"{folder}/{name}.rs", f"{folder}/{name}/main.rs")
+            asked = target.get("required-features", ())
+            if inside in paths and isinstance(asked, list):
+                return tuple(each for each in asked if isinstance(each, str))
+    return ()

@@ -37,21 +37,6 @@ WORKFLOWS: Final = ".github/workflows"
 """Where GitHub looks for workflows ("Workflow syntax for GitHub Actions")."""
 
 
-def return_no_findings() -> tuple[Finding, ...]:
-    """Return no findings."""
-    return ()
-
-
-def return_no_translations() -> Mapping[str, Callable[[], Translation]]:
-    """Return no sources."""
-    return {}
-
-
-def return_no_obstacle() -> str:
-    """Return that no file of the tree is in the way."""
-    return ""
-
-
 class AddedFiles(Value, frozen=True):
     """Files that a port adds together.
 
@@ -75,10 +60,10 @@ class AddedFiles(Value, frozen=True):
     name: str
     message: str
     files: Callable[[], Mapping[str, Callable[[], str]]]
-    findings: Callable[[], tuple[Finding, ...]] = return_no_findings
-    translations: Callable[[], Mapping[str, Callable[[], Translation]]] = return_no_translations
+    findings: Callable[[], tuple[Finding, ...]] = tuple
+    translations: Callable[[], Mapping[str, Callable[[], Translation]]] = dict
     beside: str = ""
-    find_obstacle: Callable[[], str] = return_no_obstacle
+    find_obstacle: Callable[[], str] = str
     manifest: Manifest | None = None
 
     def holds(self, path: str) -> bool:
@@ -89,15 +74,11 @@ class AddedFiles(Value, frozen=True):
 
 
 class PortMark(Value, frozen=True):
-    """What every port of a tree has and no tree before one.
+    """What every port of a tree has and no tree before one."""
 
-    Attributes:
-        path: a file that the port adds, or one of upstream's.
-        line: how a line of it begins that the port adds, as a POSIX extended regular expression;
-            empty for a file that is the port's as a whole.
-    """
-
-    path: str
+    path: str  # a file that the port adds, or one of upstream's
+    # how a line of it begins that the port adds, as a POSIX extended regular expression;
+    # empty for a file that is the port's as a whole
     line: str = ""
 
 
@@ -151,8 +132,8 @@ def list_added_files(job: PortJob) -> Iterator[AddedFiles]:
             )
     for path, template in sorted(job.codebase.templates.items()):
         if _has_crate_folder(job, path):
-            rendered = partial(_render_file, job, path, template)
-            yield AddedFiles(path, "a file that the port adds", rendered)
+            text = partial(render_template, job, template)
+            yield AddedFiles(path, "a file that the port adds", partial(dict, {path: text}))
 
 
 def _make_manifest(job: PortJob, name: str, features: Iterable[str] = ()) -> Manifest:
@@ -199,7 +180,7 @@ def _has_workflows(job: PortJob) -> bool:
 
 def _list_facade_files(job: PortJob) -> Mapping[str, Callable[[], str]]:
     facade = job.vendor.facade
-    manifest = partial(_render_text, job, "bindings/Cargo.toml.j2")
+    manifest = partial(render_template, job, "bindings/Cargo.toml.j2")
     files: dict[str, Callable[[], str]] = {"Cargo.toml": manifest}
     files |= list_binding_files(facade, _name_launcher_compiler(job))
     return {f"{facade.name}/{path}": text for path, text in files.items()}
@@ -221,17 +202,9 @@ def _render_crate_files(
 ) -> Mapping[str, Callable[[], str]]:
     """Return the files of a crate that comes from a folder of templates."""
     return {
-        f"{crate}/{file.removesuffix('.j2')}": partial(_render_text, job, f"{templates}/{file}")
+        f"{crate}/{file.removesuffix('.j2')}": partial(render_template, job, f"{templates}/{file}")
         for file in list_template_files(templates)
     }
-
-
-def _render_file(job: PortJob, path: str, template: str) -> Mapping[str, Callable[[], str]]:
-    return {path: partial(_render_text, job, template)}
-
-
-def _render_text(job: PortJob, template: str) -> str:
-    return render_template(job, template)
 
 
 class _KernelCrate(Value, frozen=True, dict=True):
@@ -295,12 +268,7 @@ def _find_kernel_crate(job: PortJob) -> _KernelCrate | None:
 
 
 def explain_adjacent_file(job: PortJob, path: str) -> str:
-    """Return why a file is left alone in a folder of CUDA sources, or an empty string.
-
-    Args:
-        job: the job.
-        path: the file, of CUDA C++ or a header.
-    """
+    """Return why a file is left alone in a folder of CUDA sources, or an empty string."""
     for site in job.codebase.hip_sources:
         if not (site.holds(path) and site.found(job.workspace.sources)):
             continue

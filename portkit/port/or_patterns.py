@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.context.intent import CopySite, RequireManual
+from portkit.context.intent import CopySite, Intent, JoinPatterns, RequireManual
+from portkit.context.port_job import Site
 from portkit.port import counterparts, gating
 from portkit.port.copy_item import copy_range, substitute_peer
 from portkit.port.insert_position import insert_after_site
@@ -16,12 +18,6 @@ from portkit.syntax import patterns
 from portkit.syntax.source_file import span_of
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from portkit.context.intent import Intent, JoinPatterns
-    from portkit.context.port_job import Site
 
 JoinPlan = tuple[tuple[tuple[Span, str], ...], ...]
 """For each list, the members that the value joins, and what joins them."""

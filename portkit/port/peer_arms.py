@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import PortJob, Site
 from portkit.port import error_arms
 from portkit.syntax import patterns
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import contains_place, field_text, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
 
 
 def exclude_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
@@ -75,15 +72,10 @@ class DefaultAnswer(Value, frozen=True):
 
 
 class BackendAnswer(Value, frozen=True):
-    """What one more backend is answered beside an arm on the source vendor's own variant.
+    """What one more backend is answered beside an arm on the source vendor's own variant."""
 
-    Attributes:
-        pattern: what the arm asks for, without names.
-        rest: what the ``match`` says.
-    """
-
-    pattern: str
-    rest: DefaultAnswer
+    pattern: str  # what the arm asks for, without names
+    rest: DefaultAnswer  # what the ``match`` says
 
 
 DefaultAnswers = dict[int, DefaultAnswer | None]
@@ -95,11 +87,6 @@ def find_backend_answer(job: PortJob, arm: Node, known: DefaultAnswers) -> Backe
 
     None where the ``match`` needs no arm for it: it has one for whatever comes, or one for a peer,
     which says how (PK303).
-
-    Args:
-        job: the job.
-        arm: the arm.
-        known: what is known of the file's ``match`` expressions; this one is added.
     """
     pattern, block = arm.child_by_field_name("pattern"), arm.parent
     members = patterns.split_or_pattern(pattern) if pattern is not None else []

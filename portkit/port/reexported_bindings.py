@@ -10,27 +10,22 @@ a manifest beside the tree, or the version of the codebase that the tree asks fo
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from portkit.port.cudarc_versions import list_dependency_entries, parse_version
+from portkit.context.port_job import PortJob
+from portkit.port.adapted_profiles import list_dependency_entries, parse_version
 from portkit.profiles.entries import parse_release
+from portkit.profiles.profile import CodebaseProfile, PortedDependency, VendorProfile
 from portkit.syntax.imports import find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace import lock_file
-from portkit.workspace.cargo_workspace import find_workspace_root
+from portkit.workspace.cargo_workspace import Workspace, find_workspace_root
 from portkit.workspace.manifest import parse_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.profile import CodebaseProfile, PortedDependency, VendorProfile
-    from portkit.workspace.cargo_workspace import Workspace
 
 _REQUIREMENT: Final = re.compile(r"([\^~=]?)\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+][\w.+-]+)?")
 """A requirement of one part (the Cargo book, "Specifying Dependencies")."""
@@ -40,13 +35,7 @@ _USE: Final = re.compile(r"\buse\s+([^;]*);")
 def find_reexported_bindings(
     vendor: VendorProfile, workspace: Workspace, codebase: CodebaseProfile
 ) -> VendorProfile:
-    """Return a vendor that knows what the bindings are called behind crates of codebases below.
-
-    Args:
-        vendor: the vendor, with the names of the tree's own bindings.
-        workspace: the tree.
-        codebase: its profile, with what the ports below it have.
-    """
+    """Return a vendor that knows what the bindings are called behind crates of codebases below."""
     for module in dict.fromkeys(each.module for each in codebase.ported.values() if each.bindings):
         below = {c: each for c, each in codebase.ported.items() if each.module == module}
         vendor = _with(vendor, workspace, codebase, module, below)
@@ -106,10 +95,6 @@ def explain_binding_review(job: PortJob, text: str) -> str:
     """Return why a person should look at the copy of a text, or nothing.
 
     It names bindings whose shape nothing tells.
-
-    Args:
-        job: the job.
-        text: Rust source of a file.
     """
     if not job.vendor.unsettled or job.vendor.bindings not in text:
         return ""
@@ -123,10 +108,6 @@ def adapt_to_file(job: PortJob, source: SourceFile) -> PortJob:
 
     ``use toy_core::cuda_backend;`` has a path begin at that codebase's module, and
     ``use toy_core::cuda_backend::cudarc;`` at its bindings.
-
-    Args:
-        job: the job.
-        source: the file.
     """
     names, bindings = job.vendor.names, job.vendor.bindings
     older = names.below.get(bindings, {})
@@ -234,16 +215,7 @@ def _asked(
     known: PortedDependency,
     bindings: str,
 ) -> Collection[str] | None:
-    """Return the versions of the bindings that a dependency may ask for; None where that is open.
-
-    Args:
-        place: the folder of the manifest that names the dependency.
-        workspace: the tree, whose root manifest may take it from elsewhere.
-        package: the crate.
-        said: what the manifest says of it.
-        known: what portkit knows of it.
-        bindings: the source's bindings.
-    """
+    """Return the versions of the bindings that a dependency may require; None if unknown."""
     for table in workspace.manifest.get("patch", {}).values():
         if isinstance(table, dict) and isinstance(table.get(package), dict):
             said, place = table[package], workspace.root
@@ -279,10 +251,6 @@ def _in_range(requirement: str, known: Mapping[str, str]) -> Collection[str] | N
     """Return what the versions of a crate that meet a requirement ask for; None for any other.
 
     Source: the Cargo book, "Specifying Dependencies", on caret, tilde and ``=``.
-
-    Args:
-        requirement: the requirement.
-        known: what is asked for, by the version of the crate from which on.
     """
     asked = _REQUIREMENT.fullmatch(requirement.strip())
     if asked is None:

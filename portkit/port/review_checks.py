@@ -8,12 +8,12 @@ person looks at it.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.context.port_job import may_include_headers
+from portkit.context.port_job import PortJob, Site, may_include_headers
 from portkit.hipify.api_table import find_mapping
 from portkit.port import (
     bindings_api,
@@ -21,73 +21,64 @@ from portkit.port import (
     copied_values,
     cuda_only_deps,
     cuda_tools,
-    driver_symbols,
     error_arms,
-    fallback_arm,
-    platform_literals,
     reexported_bindings,
-    uncopied_calls,
 )
+from portkit.port.cuda_only_deps import CudaOnlyReason
 from portkit.port.dispatch_shim import find_cuda_only_import
+from portkit.port.vetoes import runs_cuda_tool
 from portkit.syntax.cfg import find_attributes, parse_conditions
-from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import field_text, node_text
-from portkit.workspace.finding import Applicability, Status
-
-if TYPE_CHECKING:
-    from portkit.context.port_job import PortJob, Site
-    from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Applicability, Finding, Status
 
 _ACTS: Final = "a build script acts by it: see what it is for"
 _HIDES: Final = "with both features on it hides CUDA's value: see that the two do not differ"
-_FOREIGN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
 _ALONE: Final = "it needs what CUDA alone has"
 _NAMED: Final = frozenset({"mod_item", "use_declaration"})
 """What only names something that every build has."""
 
 
 def apply_review_checks(site: Site, finding: Finding, *, widens: bool) -> Finding:
-    """Return a finding with what keeps it from being written, or from being trusted.
-
-    Args:
-        site: the site.
-        finding: what would be written there, from the site's text.
-        widens: whether that is a condition that holds for the written vendor as well.
-    """
-    alone = cuda_only_deps.explain_cuda_only(site, site.code)
-    if alone is None and widens:
-        reason = _runs(site, site.code)
-        if not reason and site.is_cuda_only:
-            reason = _needs_import(site, site.code)
-        alone = (
-            cuda_only_deps.CudaOnlyReason(reason, settled=False) if reason else _other_side(site)
-        )
-    if (
-        alone is None
-        and not widens
-        and (name := driver_symbols.find_missing_symbol(site, site.code))
-    ):
-        known = find_mapping(name)
-        hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
-        said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
-        alone = cuda_only_deps.CudaOnlyReason(said, settled=False)
-    if (
-        alone is None
-        and not widens
-        and (lacking := bindings_api.explain_missing_name(site, finding))
-    ):
-        alone = cuda_only_deps.CudaOnlyReason(lacking, settled=False)
-    if alone is not None:
+    """Return a finding with what keeps it from being written, or from being trusted."""
+    vetoes = _VETOES_OF_CONDITIONS if widens else _VETOES_OF_COPIES
+    found = (veto(site, finding) for veto in vetoes)
+    if alone := next(filter(None, found), None):
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
     doubt = "" if decided else _explain_site_review(site)
     is_copied = decided and not finding.entry and not widens
-    text = platform_literals.explain_platform_literal(site.job, site.code) if is_copied else ""
+    text = copied_values.explain_platform_literal(site.job, site.code) if is_copied else ""
     value = "" if finding.entry or widens else copied_values.explain_value_review(site)
     if not (doubt or text or value):
         return finding
     said = join_messages(finding.message, doubt, text, value)
     return replace(finding, applicability=Applicability.REVIEW, message=said)
+
+
+def _find_cuda_only(site: Site, _: Finding) -> CudaOnlyReason | None:
+    return cuda_only_deps.explain_cuda_only(site, site.code)
+
+
+def _find_cuda_use(site: Site, _: Finding) -> CudaOnlyReason | None:
+    reason = _runs(site, site.code)
+    if not reason and site.is_cuda_only:
+        reason = _needs_import(site, site.code)
+    return CudaOnlyReason(reason, settled=False) if reason else None
+
+
+def _find_missing_symbol(site: Site, _: Finding) -> CudaOnlyReason | None:
+    name = bindings_api.find_missing_symbol(site, site.code)
+    if not name:
+        return None
+    known = find_mapping(name)
+    hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
+    said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
+    return CudaOnlyReason(said, settled=False)
+
+
+def _find_missing_name(site: Site, finding: Finding) -> CudaOnlyReason | None:
+    reason = bindings_api.explain_missing_name(site, finding)
+    return CudaOnlyReason(reason, settled=False) if reason else None
 
 
 def join_messages(message: str, *more: str) -> str:
@@ -97,22 +88,12 @@ def join_messages(message: str, *more: str) -> str:
     return message
 
 
-def has_linked_functions(text: str) -> bool:
-    """Whether Rust source declares functions that are linked by their names."""
-    return "extern" in text and _FOREIGN.search(strip_comments_and_strings(text)) is not None
-
-
 def explain_review(job: PortJob, text: str) -> str:
-    """Return why a person should look at the copy of a text, wherever it stands, or nothing.
-
-    Args:
-        job: the job.
-        text: Rust source of a file.
-    """
+    """Return why a person should look at the copy of a text, wherever it stands, or nothing."""
     return (
         reexported_bindings.explain_binding_review(job, text)
         or _headers(job, text)
-        or platform_literals.explain_platform_literal(job, text)
+        or copied_values.explain_platform_literal(job, text)
     )
 
 
@@ -131,21 +112,17 @@ def _explain_site_review(site: Site) -> str:
     """Return why a person should look at what is written there, or an empty string."""
     if site.job.workspace.is_build_script(site.source.path):
         return _ACTS
-    if has_linked_functions(site.code):
+    if c_declarations.has_linked_functions(site.code):
         return c_declarations.explain_c_review(site.job, site.code)
-    if _is_foreign(site):
+    block = site.outer.outer if site.outer is not None else None
+    if block is not None and block.kind == "foreign_mod_item":
         return c_declarations.LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
     hides = pattern not in ("", "_") and site.is_cuda_only and site.job.rename(pattern) == pattern
     return _HIDES if hides else explain_review(site.job, site.code)
 
 
-def _is_foreign(site: Site) -> bool:
-    outer = site.outer
-    return outer is not None and outer.outer is not None and outer.outer.kind == "foreign_mod_item"
-
-
-def _other_side(site: Site) -> cuda_only_deps.CudaOnlyReason | None:
+def _other_side(site: Site, _: Finding) -> CudaOnlyReason | None:
     """Return why nothing takes the place of what stands where the source's feature is off.
 
     Beside ``#[cfg(not(feature = "cuda"))]`` stands CUDA's side, under the same name or next to it.
@@ -168,7 +145,7 @@ def _other_side(site: Site) -> cuda_only_deps.CudaOnlyReason | None:
         if text and not reason and not job.rename_changes_code(text):  # it would be widened as well
             reason = _needs_import(site, text)
         if found is None and reason:
-            found = cuda_only_deps.CudaOnlyReason(
+            found = CudaOnlyReason(
                 f"what stands for CUDA is written by hand: {reason}", settled=True
             )
         if found is not None:
@@ -186,13 +163,18 @@ def _runs(site: Site, text: str) -> str:
     """Return why a text of a site's file would build for the source vendor, if it would."""
     if not cuda_tools.may_run_cuda_tools(site.job, site.source):
         return ""
-    copy = site.job.rename(text)
-    return cuda_tools.explain_cuda_tool(site.job, copy) or uncopied_calls.explain_uncopied_call(
-        site, copy
-    )
+    return runs_cuda_tool(site, site.job.rename(text))
 
 
-def _not_written(site: Site, finding: Finding, alone: cuda_only_deps.CudaOnlyReason) -> Finding:
+_VETOES_OF_CONDITIONS: Final = (_find_cuda_only, _find_cuda_use, _other_side)
+_VETOES_OF_COPIES: Final[tuple[Callable[[Site, Finding], CudaOnlyReason | None], ...]] = (
+    _find_cuda_only,
+    _find_missing_symbol,
+    _find_missing_name,
+)
+
+
+def _not_written(site: Site, finding: Finding, alone: CudaOnlyReason) -> Finding:
     """Return the finding of a place that gets no counterpart, since it needs what is CUDA's alone.
 
     An arm that other devices share takes its value, if there is one; else one that answers with an
@@ -201,9 +183,7 @@ def _not_written(site: Site, finding: Finding, alone: cuda_only_deps.CudaOnlyRea
     """
     title, trust = site.job.vendor.title, Applicability.REVIEW
     shared = (
-        fallback_arm.move_to_fallback_arm(site)
-        if finding.fallback_edits and alone.settled
-        else None
+        error_arms.move_to_fallback_arm(site) if finding.fallback_edits and alone.settled else None
     )
     if shared is not None:
         said = f"{alone.reason}: {title} does what devices share: see that it is right"

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from portkit.context.port_job import PortJob
 from portkit.hipify.archs import ARCHS
+from portkit.profiles.entries import Fact
 from portkit.templates import Templates
 from portkit.templates.plain_values import PlainValue, to_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.entries import Fact
 
 
 def render_template(job: PortJob, name: str, **more: PlainValue) -> str:
     """Return the text of a template of the job's codebase, or of portkit's own.
-
-    Args:
-        job: the job.
-        name: the template.
-        more: values beside those that every template may name.
 
     Raises:
         ProfileError: the template is missing or malformed, names something unknown, or does more

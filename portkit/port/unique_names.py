@@ -8,19 +8,16 @@ leaves out such names if renaming does not give it others, and a person chooses.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
 
+from tree_sitter import Node
+
+from portkit.context.port_job import Site
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _OF_CLAP: Final = frozenset(
     {
@@ -66,19 +63,12 @@ _RESERVED: Final = frozenset("hV")
 
 
 class _Argument(Value, frozen=True):
-    """One argument of an attribute.
+    """One argument of an attribute."""
 
-    Attributes:
-        key: its name.
-        start: where it begins.
-        end: where it ends, its comma aside.
-        value: what it is given, or nothing.
-    """
-
-    key: str
-    start: int
-    end: int
-    value: str
+    key: str  # its name
+    start: int  # where it begins
+    end: int  # where it ends, its comma aside
+    value: str  # what it is given, or nothing
 
 
 def explain_name_review(site: Site) -> str:

@@ -9,25 +9,27 @@ as that of a file is a file. It lies beside the one that it was made from, which
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from portkit.profiles.profile import CudaOnlyCrate
+from portkit.context.port_job import PortJob
+from portkit.hipify.paths import BUILD_SCRIPT
+from portkit.profiles.profile import (
+    CodebaseProfile,
+    CudaOnlyCrate,
+    VendorProfile,
+    format_dependency,
+)
 from portkit.syntax.features import is_feature_spelling
 from portkit.syntax.name_table import strip_comments, strip_comments_and_strings
 from portkit.syntax.word_search import build_word_finder
 from portkit.workspace.cargo_resolution import find_requestable_features
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.profile import CodebaseProfile, VendorProfile
-    from portkit.workspace.cargo_workspace import Crate, Workspace
-
+from portkit.workspace.cargo_workspace import Crate, Workspace
 
 _ASKS: Final = re.compile(r"\bcfg\b|\bCARGO_(?:FEATURE|CFG)_")
 """What asks in a build script what is built (the Cargo book, "Environment Variables")."""
@@ -43,11 +45,6 @@ def find_whole_crates(
     One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
     crate, and none of them by a feature of its own, or that compiles for CUDA in every build. What
     the profile keeps is none, nor is one whose kernels are translated beside themselves.
-
-    Args:
-        workspace: the tree.
-        vendor: the vendor that is written.
-        codebase: the codebase.
     """
     found: dict[str, CudaOnlyCrate] = {}
     pending = [crate for crate in workspace.crates if _may_be(workspace, vendor, codebase, crate)]
@@ -74,12 +71,6 @@ def is_cuda_always_compiled(
 
     Its build script needs a crate that runs that compiler, or has ``cc`` run it, and nothing in the
     script asks what is built. What a patch of the profile changes there is somebody's decision.
-
-    Args:
-        workspace: the tree.
-        vendor: the vendor that is written.
-        codebase: the codebase.
-        crate: the crate.
     """
     from portkit.port import cuda_tools
 
@@ -105,10 +96,6 @@ def add_counterparts(
     """Return a codebase that knows such crates, and takes the counterparts where it takes them.
 
     What its profile says of a dependency counts more.
-
-    Args:
-        codebase: the codebase.
-        whole: the crates.
     """
     taken = {each.name: COUNTERPART for each in whole if not each.unported}
     return replace(codebase, whole=whole, dependencies={**taken, **codebase.dependencies})
@@ -118,9 +105,6 @@ def list_rust_copies(job: PortJob) -> Mapping[str, str]:
     """Return the Rust files of such crates, with the path of the copy of each.
 
     Their build scripts are not among them, where they compile CUDA, nor is what is kept.
-
-    Args:
-        job: the job.
     """
     from portkit.port import cuda_tools
 
@@ -173,14 +157,7 @@ def list_table_entries(workspace: Workspace, table: object) -> Iterator[tuple[st
 def list_cuda_features(
     workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, package: str
 ) -> Mapping[str, str]:
-    """Return the features of a crate that are the source vendor's, and what is written for each.
-
-    Args:
-        workspace: the tree.
-        vendor: the vendor that is written.
-        codebase: the codebase, which knows the crates of those that it is built on.
-        package: the crate.
-    """
+    """Return the features of a crate that are the source vendor's, and what is written for each."""
     ported = codebase.ported.get(package)
     if ported is not None:
         return {**ported.libraries, ported.source_feature: ported.feature}
@@ -319,3 +296,27 @@ def _whole(
 def _copied_name(vendor: VendorProfile, name: str) -> str:
     renamed = vendor.names.word(name.replace("-", "_")).replace("_", "-")
     return renamed if renamed != name.replace("_", "-") else f"{name}-{vendor.name}"
+
+
+def write_requirement(job: PortJob, crate: str, directory: str, said: Mapping[str, Any]) -> str:
+    """Return what a manifest says of a crate that takes another's place, without braces.
+
+    The counterpart of a crate that is CUDA's as a whole has that one's version and features, so
+    what is asked of it is what was asked of the other. The crates that the port makes have the
+    version of the tree.
+    """
+    up = "" if directory in ("", ".") else "../" * (directory.count("/") + 1)
+    if crate == job.vendor.facade.name:
+        return job.vendor.facade.dependency(up or "./", job.workspace.version)
+    if crate == BUILD_SCRIPT:
+        return format_dependency(job.codebase.support, up or "./")
+    whole = next((each for each in job.codebase.whole if each.copy == crate), None)
+    if whole is None:
+        return f'path = "{up or "./"}{crate}", version = "{job.workspace.version}"'
+    asked: dict[str, object] = {"path": posixpath.relpath(whole.place, directory or ".")}
+    asked |= {key: said[key] for key in ("version", "default-features") if key in said}
+    features = said.get("features")
+    if isinstance(features, list):
+        kept = [rename_feature(job, f) for f in features if f not in job.vendor.unported]
+        asked["features"] = [*dict.fromkeys(kept)]
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in asked.items())

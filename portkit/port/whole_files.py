@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from portkit.context.port_job import Gating
+from tree_sitter import Node
+
+from portkit.context.port_job import Gating, PortJob
 from portkit.port.manifest_targets import find_target
 from portkit.syntax.cfg import parse_cfg, parse_conditions
 from portkit.syntax.items import find_public_names
 from portkit.syntax.module_files import find_declarations, find_module_files, read_path
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Set
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob
 
 _DECLARATION = re.compile(rb"\bmod\b")
 _MODULE = re.compile(rb"mod \w+;")
@@ -35,23 +30,14 @@ def may_declare(data: bytes) -> bool:
 
 
 class ModuleFate(Value, frozen=True):
-    """What the declaration of a module says of its file.
+    """What the declaration of a module says of its file."""
 
-    Attributes:
-        copy: the path of its copy; empty for a file that has none.
-        unported: the feature without a counterpart that it stands under, or empty.
-    """
-
-    copy: str = ""
-    unported: str = ""
+    copy: str = ""  # the path of its copy; empty for a file that has none
+    unported: str = ""  # the feature without a counterpart that it stands under, or empty
 
 
 def list_declared_files(job: PortJob, path: str) -> Mapping[str, ModuleFate]:
     """Return the files whose modules a file declares under a condition that names a backend.
-
-    Args:
-        job: the job.
-        path: the file with the declarations.
 
     Returns:
         The modules by the path of their file: ``#[cfg(feature = "cuda")] mod fast_mmq;`` names
@@ -95,11 +81,6 @@ def find_copied_files(
     A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``),
     or if the module that it holds is declared under the feature. What stands under a feature
     without a counterpart is left out.
-
-    Args:
-        job: the job.
-        mentions: the files that mention a backend.
-        modules: what ``declared`` has found.
     """
     found = {
         path: rename_path(job, path)
@@ -124,12 +105,7 @@ def find_copied_files(
 
 
 def find_inner_files(job: PortJob, files: Iterable[str]) -> Mapping[str, str]:
-    """Return the files of the modules inside those of some files, however deep, and which of those.
-
-    Args:
-        job: the job.
-        files: files of modules.
-    """
+    """Map each file of a module inside some files, however deep, to the file that holds it."""
     found: dict[str, str] = {}
     pending = [(path, path) for path in sorted(files)]
     for path, outer in pending:
@@ -146,11 +122,6 @@ def add_inner_modules(
     """Return the files that are copied whole, with those of the modules inside them.
 
     A copy declares the modules that its file does, and they are looked for beside the copy.
-
-    Args:
-        job: the job.
-        copied: files that are copied whole, with the path of the copy.
-        unported: files that get no copy.
     """
     found = dict(copied)
     pending = [*found.items()]
@@ -203,13 +174,7 @@ def find_unported_feature_of_file(job: PortJob, path: str) -> str:
 
 
 def rename_path(job: PortJob, path: str, *, stem: bool = False) -> str:
-    """Return the path that a file has on the vendor's side; its own where no part names CUDA's.
-
-    Args:
-        job: the job.
-        path: the file.
-        stem: rename the file even though its path names no backend.
-    """
+    """Return the path that a file has on the vendor's side; its own where no part names CUDA's."""
     crate = job.workspace.crate_of(path)
     prefix = "" if crate is None or crate.directory == "." else crate.directory + "/"
     inside = path.removeprefix(prefix)
@@ -224,13 +189,7 @@ def rename_path(job: PortJob, path: str, *, stem: bool = False) -> str:
 
 
 def find_declared_file(job: PortJob, path: str, item: Node) -> str | None:
-    """Return the file of a module that a file declares, if it is in the tree.
-
-    Args:
-        job: the job.
-        path: the file with the declaration.
-        item: the declaration.
-    """
+    """Return the file of a module that a file declares, if it is in the tree."""
     found = (*find_module_files(item, path), *find_module_files(item, path, is_owner=True))
     return next((each for each in found if each in job.workspace.sources), None)
 
@@ -251,3 +210,74 @@ def _folder(path: str) -> PurePosixPath:
     """Return the folder in which the modules are looked for that a file declares."""
     pure = PurePosixPath(path)
     return pure.parent if pure.stem in ("mod", "lib", "main") else pure.parent / pure.stem
+
+
+def is_own_module(job: PortJob, path: str, name: Node) -> bool:
+    """Whether an identifier in a path is a module of the tree that gets no copy."""
+    # Few codebases have such files, and to follow a path takes long.
+    segments = _path_of(name) if job.codebase.plain else []
+    file = _file(job, path, segments) if segments else None
+    return (
+        file is not None
+        and file not in job.tree_facts.copied_files
+        and job.codebase.find_no_feature_entry(file) is not None
+    )
+
+
+def _path_of(name: Node) -> list[str]:
+    """Return the segments of a path up to an identifier in it; none where it is in no path."""
+    parent = name.parent
+    if parent is None or parent.type not in ("scoped_identifier", "scoped_use_list"):
+        return []
+    before, up = parent, name
+    while up.parent is not None and up.parent.type in ("scoped_identifier", "scoped_use_list"):
+        path = up.parent.child_by_field_name("path")
+        if path is None or path.id != up.id:
+            before = up.parent
+            break
+        before = up = up.parent
+        if path.id == name.id:
+            break
+    text = node_text(before.child_by_field_name("path")) if _names(before, name) else ""
+    return [*filter(None, text.split("::")), node_text(name)]
+
+
+def _names(path: Node, name: Node) -> bool:
+    own = path.child_by_field_name("name")
+    return own is not None and own.id == name.id
+
+
+def _file(job: PortJob, path: str, segments: list[str]) -> str | None:
+    """Return the file of the module that a path names, if it is one of the tree."""
+    first, *rest = segments
+    crate = job.workspace.crate_of(path)
+    libraries = {c.name.replace("-", "_"): c for c in job.workspace.crates}
+    if first == "crate" and crate is not None:
+        at: str | None = _root(job, crate.directory)
+    elif first == "super":
+        at = _outer(job, path)
+    elif first == "self":
+        at = path
+    elif first in libraries:
+        at = _root(job, libraries[first].directory)
+    else:
+        at = find_module_file(job, path, first)
+    for segment in rest:
+        if at is None:
+            return None
+        at = _outer(job, at) if segment == "super" else find_module_file(job, at, segment)
+    return at
+
+
+def _root(job: PortJob, directory: str) -> str | None:
+    below = "" if directory == "." else f"{directory}/"
+    roots = (f"{below}src/lib.rs", f"{below}src/main.rs")
+    return next((root for root in roots if root in job.workspace.sources), None)
+
+
+def _outer(job: PortJob, path: str) -> str | None:
+    """Return the file that declares the module of a file."""
+    pure = PurePosixPath(path)
+    folder = pure.parent.parent if pure.stem == "mod" else pure.parent
+    below = (folder / "mod.rs", folder.with_suffix(".rs"), folder / "lib.rs", folder / "main.rs")
+    return next((str(each) for each in below if str(each) in job.workspace.sources), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.public_api import find_api_changes
-from portkit.rules import added_file, enum_variant
+from portkit.rules import file_rules, named_items
 from portkit.syntax.value import Value
 from portkit.workspace.edits import find_clash, write_edits
 from portkit.workspace.finding import Status
@@ -43,7 +43,7 @@ def find_additions(scan: Scan) -> Additions:
     before, after = {}, {}
     for path, findings in todo.items():
         source = scan.job.workspace.sources.get(path)
-        has_enum = any(f.code == enum_variant.RULE.code for f in findings)
+        has_enum = any(f.code == named_items.ENUM_VARIANT.code for f in findings)
         is_manifest = path.rpartition("/")[2] == _MANIFEST
         if source is None or not (has_enum or is_manifest) or find_clash(findings):
             continue
@@ -56,7 +56,7 @@ def find_additions(scan: Scan) -> Additions:
             f.path
             for findings in todo.values()
             for f in findings
-            if f.code == added_file.CODE and f.construct == added_file.NEW_CRATE
+            if f.code == file_rules.ADDED_FILE_CODE and f.construct == file_rules.NEW_CRATE
         ),
         features=tuple(api.features),
         enums=api.enums,

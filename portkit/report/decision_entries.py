@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import State
-from portkit.rules import device_check, peer_check
+from portkit.rules import device_conditions, peers
 from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def render_decision(site: ReportedSite) -> str:
     to write one is the user's.
     """
     verdicts = {
-        device_check.RULE.code: "keep" if site.status is Status.NONE else "widen",
-        peer_check.RULE.code: _PEER,
+        device_conditions.DEVICE_CHECK.code: "keep" if site.status is Status.NONE else "widen",
+        peers.PEER_CHECK.code: _PEER,
     }
     verdict = verdicts.get(site.code, "")
     asked = re.findall(r"\bis_\w+", site.construct)

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Final
 
-from portkit.rules import enum_variant, feature, field, use_list
+from portkit.rules import named_items, use_list
+from portkit.rules.manifest_features import FEATURE
 from portkit.syntax.value import Value
 
 MANIFEST: Final = "Cargo.toml"
@@ -129,13 +130,13 @@ class _Names:
             if written[number].code == use_list.RULE.code:  # members of a list have no `use`
                 for name in {*_NAME.findall(self.plain[number])} - known:
                     self.imported[name].append((number, False))
-            if written[number].code == enum_variant.RULE.code:
+            if written[number].code == named_items.ENUM_VARIANT.code:
                 self.variants[written[number].symbol.rpartition("enum ")[2]].append(number)
 
     def _defined(self, number: int) -> set[str]:
         w, plain = self.written[number], self.plain[number]
         found = {*_ITEM.findall(plain), *_ALIAS.findall(plain)}
-        if w.code in (enum_variant.RULE.code, field.RULE.code):
+        if w.code in (named_items.ENUM_VARIANT.code, named_items.FIELD.code):
             found |= {*_MEMBER.findall(plain)} - {self.variant}
         if w.added_crate:
             found.add(_normalize_name(w.added_crate))
@@ -215,7 +216,7 @@ def _link_manifests(
     """
     features = defaultdict(list)
     for number, w in enumerate(written):
-        if w.code == feature.RULE.code:
+        if w.code == FEATURE.code:
             features[w.crate].append(number)
     everywhere = [n for numbers in features.values() for n in numbers]
     own = {
@@ -237,10 +238,10 @@ def _link_manifests(
                     yield number, own[w.crate, name]
             keys = {*_WORD.findall(text)}
             for other, entry in enumerate(written):
-                if entry.code == feature.RULE.code or entry.path not in (w.path, MANIFEST):
+                if entry.code == FEATURE.code or entry.path not in (w.path, MANIFEST):
                     continue
                 named = {key for said in entry.edits for key in _KEY.findall(said)}
-                if named & keys and (entry.path != w.path or w.code == feature.RULE.code):
+                if named & keys and (entry.path != w.path or w.code == FEATURE.code):
                     yield number, other
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import State
-from portkit.rules.added_file import CODE as ADDED
+from portkit.rules.file_rules import ADDED_FILE_CODE as ADDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

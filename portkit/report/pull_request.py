@@ -18,7 +18,7 @@ from portkit.report.markdown import (
 )
 from portkit.report.model import MEANINGS, State, count_noun, count_places, count_states
 from portkit.report.public_api import ApiChanges
-from portkit.rules import cfg_function, repair
+from portkit.rules import cfg_conditions, profile_patches
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Status
 
@@ -37,8 +37,8 @@ _SHOWN: Final = (None, 20, 5, 2, 0)
 _EVIDENCE: Final = 3
 _CUT: Final = "\n\n_The rest does not fit: `portkit scan --format markdown` has it._\n"
 _REPAIRS: Final = (
-    f"The defects ({repair.RULE.code}) are on the CUDA side too, which this leaves alone:"
-    " `portkit repairs` writes a commit with a test for each."
+    f"The defects ({profile_patches.REPAIR.code}) are on the CUDA side too, which this leaves"
+    " alone: `portkit repairs` writes a commit with a test for each."
 )
 
 
@@ -137,7 +137,7 @@ def _list_shared_functions(report: Report, facts: PullRequestFacts) -> Iterable[
     return dict.fromkeys(
         site.symbol
         for site in report.sites
-        if site.code == cfg_function.RULE.code
+        if site.code == cfg_conditions.CFG_FUNCTION.code
         and site.status is Status.PORTED
         and facts.renamed(site.symbol) == site.symbol
         and not any(folder in site.path.split("/") for folder in ("tests", "examples"))
@@ -171,7 +171,7 @@ def _render_reviews(report: Report, shown: int | None) -> Iterator[str]:
             if found := [site for site in asking if site.state is state]:
                 yield from ("", f"### {state.capitalize()}: {MEANINGS[state]}", "")
                 yield from render_sites(found, shown)
-        if any(site.code == repair.RULE.code for site in asking):
+        if any(site.code == profile_patches.REPAIR.code for site in asking):
             yield from ("", _REPAIRS)
     kept: list[ReportedSite] = [site for site in report.sites if site.state is State.KEPT]
     if kept:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.port.item_patches import ADJUST, REPAIR
 from portkit.report.model import State, count_noun
-from portkit.rules import match_gap
+from portkit.rules import match_arms
 from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from portkit.report.model import Report, ReportedSite
 
-_WITH_ANOTHER: Final = frozenset({REPAIR, ADJUST, match_gap.RULE.code})
+_WITH_ANOTHER: Final = frozenset({REPAIR, ADJUST, match_arms.MATCH_GAP.code})
 """Codes of what stands in a tree with another finding, which is counted."""
 
 

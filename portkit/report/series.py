@@ -25,7 +25,7 @@ from portkit.report.edit_dependencies import (
 from portkit.report.model import State, count_noun, count_places, locate_finding
 from portkit.report.phases import find_phase, load_phases
 from portkit.report.terminal import wrap_text
-from portkit.rules.added_file import CODE as ADDED
+from portkit.rules.file_rules import ADDED_FILE_CODE as ADDED
 from portkit.syntax.value import Value
 from portkit.transaction.change import Change
 from portkit.workspace.finding import Status, identify_findings

@@ -1,62 +1,56 @@
-"""The rules: one construct each, in a file named after the construct that it finds.
+"""The rules: one construct each, in a file that has its name, or in a file of a family.
 
 A rule is a pure function. It never writes or prints, and reads no file of the tree but those that
-it is given. Its module's docstring is its documentation: ``portkit explain`` and ``docs/rules``
-show it. Every module of this package is a rule; there is no list of them.
+it is given. Its documentation is its module's docstring, or its `page` in a family: ``portkit
+explain`` and ``docs/rules`` show it. portkit finds the rules in the modules of this package; there
+is no list of them.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from portkit.context.intent import Intent, MatchGap
+from portkit.context.port_job import PortJob, Site
+from portkit.profiles.settings import Exclusion, Settings
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from portkit.context.intent import Intent
-    from portkit.context.match_gap import MatchGap
-    from portkit.context.port_job import PortJob, Site
-    from portkit.profiles.settings import Exclusion, Settings
-    from portkit.syntax.source_file import SourceFile
-    from portkit.workspace.exclusion_comments import ExclusionComment
-    from portkit.workspace.finding import Finding
+from portkit.workspace.exclusion_comments import ExclusionComment
+from portkit.workspace.finding import Finding
 
 
 class _RuleDocs:
-    """What rules of every kind have: the name and the documentation of their module."""
+    """The name and the documentation of a rule: its own, or those of its module."""
 
     __slots__ = ()
     check: Callable[..., object]
+    own_name: str
+    page: str
 
     @property
     def name(self) -> str:
-        """The name of the module."""
-        return self.check.__module__.rpartition(".")[2]
+        """The name of the construct."""
+        return self.own_name or self.check.__module__.rpartition(".")[2]
 
     @property
     def doc(self) -> str:
         """The documentation."""
-        return sys.modules[self.check.__module__].__doc__ or ""
+        return self.page or sys.modules[self.check.__module__].__doc__ or ""
 
 
 class SiteRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What finds one kind of construct.
+    """What finds one kind of construct."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        nodes: the kinds of syntax node that it looks at; ``*`` for all.
-        check: from a site to what is wanted there.
-    """
-
-    code: str
-    nodes: frozenset[str]
-    check: Callable[[Site], Iterator[Intent]]
+    code: str  # its stable code, ``PKnnn``
+    nodes: frozenset[str]  # the kinds of syntax node that it looks at; ``*`` for all
+    check: Callable[[Site], Iterator[Intent]]  # from a site to what is wanted there
+    own_name: str = ""
+    page: str = ""
 
 
 class FileFilter(Enum):
@@ -71,68 +65,55 @@ class FileFilter(Enum):
 
 
 class FileRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about a file as a whole.
+    """What says something about a file as a whole."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        when: which files it is asked about.
-        check: from a file to findings. What it claims is not looked at place by place.
-    """
-
-    code: str
-    when: FileFilter
+    code: str  # its stable code, ``PKnnn``
+    when: FileFilter  # which files it is asked about
+    # from a file to findings. What it claims is not looked at place by place
     check: Callable[[PortJob, SourceFile], Iterator[Finding]]
+    own_name: str = ""
+    page: str = ""
 
 
 class TreeRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something that no file of the tree stands for.
+    """What says something that no file of the tree stands for."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the job to findings.
-    """
-
-    code: str
-    check: Callable[[PortJob], Iterator[Finding]]
+    code: str  # its stable code, ``PKnnn``
+    check: Callable[[PortJob], Iterator[Finding]]  # from the job to findings
+    own_name: str = ""
+    page: str = ""
 
 
 class ExceptionRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about an exception that a person made, and that excepts nothing.
+    """What says something about an exception that a person made, and that excepts nothing."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the exception, every code that there is, and the paths of the tree's files, to
-            findings.
-    """
-
-    code: str
+    code: str  # its stable code, ``PKnnn``
+    # from the exception, every code that there is, and the paths of the tree's files, to
+    # findings
     check: Callable[
         [ExclusionComment | Exclusion, Sequence[str], Collection[str]], Iterator[Finding]
     ]
+    own_name: str = ""
+    page: str = ""
 
 
 class ProfileRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about the entries of a profile.
+    """What says something about the entries of a profile."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the job, what was found and what ``portkit.toml`` says to findings.
-    """
-
-    code: str
+    code: str  # its stable code, ``PKnnn``
+    # from the job, what was found and what ``portkit.toml`` says to findings
     check: Callable[[PortJob, Sequence[Finding], Settings], tuple[Finding, ...]]
+    own_name: str = ""
+    page: str = ""
 
 
 class GapRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about a ``match`` that the port leaves without an arm.
+    """What says something about a ``match`` that the port leaves without an arm."""
 
-    Attributes:
-        code: its stable code, ``PKnnn``.
-        check: from the job and the gap to a finding.
-    """
-
-    code: str
-    check: Callable[[PortJob, MatchGap], Finding]
+    code: str  # its stable code, ``PKnnn``
+    check: Callable[[PortJob, MatchGap], Finding]  # from the job and the gap to a finding
+    own_name: str = ""
+    page: str = ""
 
 
 Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule | GapRule
@@ -143,5 +124,6 @@ def list_rules() -> tuple[Rule, ...]:
     """Return every rule, sorted by code."""
     # `pkgutil` would find them as well; to load it takes as long as to load five of them.
     names = (p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__")
-    found = [import_module(f"{__name__}.{name}").RULE for name in names]
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    found = {v.code: v for m in modules for v in vars(m).values() if isinstance(v, Rule)}
+    return tuple(found[code] for code in sorted(found))

@@ -22,14 +22,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from portkit.context.intent import InsertText, Intent, LeaveUnchanged, RequireManual
+from portkit.context.port_job import Site
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.port import counterparts
-from portkit.port.crate_requirement import write_requirement
 from portkit.port.hip_bindings import has_bindings_dependency
-from portkit.port.whole_crates import list_table_entries
+from portkit.port.whole_crates import list_table_entries, write_requirement
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import node_text
 from portkit.syntax.toml_nodes import (
@@ -42,11 +43,6 @@ from portkit.syntax.toml_nodes import (
     read_strings,
     read_table_header,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 _TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
 
@@ -79,7 +75,19 @@ def check(site: Site) -> Iterator[Intent]:
         )
         return
     if renamed := name_counterpart(site, name):
-        yield from _renamed(site, name, renamed)
+        facade = site.job.vendor.facade
+        asked = _asked(site, facade.name, read_table_header(site.node), name)
+        if "package" not in asked:
+            asked = f'package = "{facade.name}", {asked}'
+        optional = ", optional = true" if "optional" in site.code else ""
+        yield InsertText(
+            "dependency in Cargo.toml",
+            f"{facade.name} takes its place",
+            symbol=name,
+            text=f"\n{renamed} = {{ {asked}{optional} }}",
+            at=find_pair_end(site.node),
+            name=renamed,
+        )
         return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield LeaveUnchanged(construct, _why_kept(site, name), symbol=name)
@@ -99,12 +107,7 @@ def check(site: Site) -> Iterator[Intent]:
 
 
 def name_counterpart(site: Site, name: str) -> str:
-    """Return what the counterpart of renamed bindings is called here, or an empty string.
-
-    Args:
-        site: the dependency.
-        name: what the manifest calls it, such as ``cuda`` for ``package = "cudarc"``.
-    """
+    """Return what the counterpart of renamed bindings is called here, or an empty string."""
     job = site.job
     if site.crate is None or site.kind != "pair" or job.find_counterpart_crate(name):
         return ""
@@ -113,23 +116,6 @@ def name_counterpart(site: Site, name: str) -> str:
     if new == name or job.find_counterpart_crate(package) != job.vendor.facade.name:
         return ""
     return new
-
-
-def _renamed(site: Site, name: str, new: str) -> Iterator[Intent]:
-    """Set the bindings of ROCm, under a name like that of CUDA's, beside these."""
-    facade = site.job.vendor.facade
-    asked = _asked(site, facade.name, read_table_header(site.node), name)
-    if "package" not in asked:
-        asked = f'package = "{facade.name}", {asked}'
-    optional = ", optional = true" if "optional" in site.code else ""
-    yield InsertText(
-        "dependency in Cargo.toml",
-        f"{facade.name} takes its place",
-        symbol=name,
-        text=f"\n{new} = {{ {asked}{optional} }}",
-        at=find_pair_end(site.node),
-        name=new,
-    )
 
 
 def _turned_on(site: Site, name: str) -> list[str]:

@@ -15,17 +15,13 @@ with an error, and one in a file that brings in ``CpuStorage`` by ``*``. Those s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from portkit.context.intent import InsertText, Intent, RequireManual
+from portkit.context.port_job import Site
 from portkit.port.host_fallback import find_on_host, write_by_host
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import field_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

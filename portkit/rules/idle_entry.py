@@ -13,33 +13,106 @@ A line of ``portkit.review.toml`` does nothing where no place has its identity o
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.codebases.registry import MAIN, find_shipped
-from portkit.context import profile_targets
+from portkit.context.port_job import PortJob
 from portkit.port.item_patches import IDLE
 from portkit.port.new_files import WORKFLOWS
 from portkit.profiles.accepted_findings import NAME as LOOKED
-from portkit.profiles.entries import Entry, ProsePatch, Section, TextPatch
-from portkit.profiles.settings import NAME
+from portkit.profiles.entries import Entry, ExtraArms, Guard, Patch, ProsePatch, Section, TextPatch
+from portkit.profiles.settings import NAME, Settings
 from portkit.rules import ProfileRule
+from portkit.syntax.items import find_items
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
-from portkit.syntax.typed_toml import KeyLines
+from portkit.syntax.typed_toml import Key, KeyLines
 from portkit.workspace.finding import Applicability, Finding, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from collections.abc import Set as AbstractSet
+_Idle = tuple[Key, str, str]
+"""Where an entry stands in the profile, what it names, and what is wrong."""
 
-    from portkit.context.port_job import PortJob
-    from portkit.profiles.entries import Patch
-    from portkit.profiles.settings import Settings
-    from portkit.syntax.typed_toml import Key
 
-    _Idle = tuple[Key, str, str]
-    """Where an entry stands in the profile, what it names, and what is wrong."""
+def has_target(job: PortJob, patch: Patch) -> bool:
+    """Whether the tree has what a patch is about that says that there is nothing.
+
+    It may where another patch stands for it in the tree's version.
+    """
+    version = job.workspace.version
+    if any(
+        other.applies_to_version(version) and other.replaces(patch)
+        for other in job.codebase.patches
+    ):
+        return False
+    return any(
+        _stands_in(source, patch)
+        for source in find_files(job, patch.path)
+        if not job.codebase.kept(source.path)
+    )
+
+
+def _stands_in(source: SourceFile, patch: Patch) -> bool:
+    if isinstance(patch, TextPatch | ProsePatch):
+        return patch.find.encode() in source.data
+    if isinstance(patch, Section):
+        return (
+            re.search(rb"^%s\r?$" % re.escape(patch.before.encode()), source.data, re.M) is not None
+        )
+    if not isinstance(patch, Guard | ExtraArms):  # the others are looked for where the files are
+        return False
+    return has_item(source, patch.symbol, patch.symbol.__eq__)
+
+
+def find_files(job: PortJob, pattern: str) -> list[SourceFile]:
+    """Return the files whose path fits a pattern."""
+    sources = job.workspace.sources
+    if not set("*?[") & set(pattern):
+        return [sources[pattern]] if pattern in sources else []
+    return [source for path, source in sources.items() if fnmatchcase(path, pattern)]
+
+
+def has_item(source: SourceFile, symbol: str, fits: Callable[[str], bool]) -> bool:
+    """Whether a file has an item whose name fits."""
+    return any(fits(item.symbol) for item in find_items(source, [symbol]))
+
+
+def is_renamed(job: PortJob, word: str) -> bool:
+    """Whether an identifier stands in a file that mentions a backend; others are not renamed."""
+    # What is copied whole is likely to hold it.
+    for path in (*job.tree_facts.copied_files, *job.tree_facts.mentions):
+        if is_word_in_texts([job.workspace.sources[path].data], word):
+            return True
+    return False
+
+
+def is_feature(job: PortJob, manifests: list[bytes], feature: str) -> bool:
+    """Whether a crate of the workspace has a feature, or a manifest names it."""
+    return any(feature in crate.features for crate in job.workspace.crates) or is_word_in_texts(
+        manifests, feature
+    )
+
+
+def is_word_in_texts(texts: Iterable[bytes], word: str) -> bool:
+    """Whether a word stands in one of some texts, by itself."""
+    wanted = word.encode()
+    found = rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])"
+    return any(wanted in text and re.search(found, text) for text in texts)
+
+
+def is_crate_missing(job: PortJob, path: str) -> bool:
+    """Whether a path is of a crate that the codebase has and the tree has not."""
+    folder = path.partition("/")[0]
+    if job.codebase.directory is None or f"{folder}/Cargo.toml" in job.workspace.sources:
+        return False
+    from portkit.fetch.workspace import list_published_crates  # few trees lack a crate
+
+    return folder in list_published_crates(job.codebase.directory)
+
 
 _UNDECIDED: Final = "no condition or choice of the tree is what it names: mend it, or take it away"
 _SHADOWED: Final = "an earlier decision is about all that it names: mend it, or take it away"
@@ -50,13 +123,7 @@ _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is so
 
 
 def check(job: PortJob, findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
-    """Return a finding for each entry of the codebase's profile that does nothing in the tree.
-
-    Args:
-        job: the job.
-        findings: all, before what people except is taken out.
-        settings: what ``portkit.toml`` says; its decisions come before the profile's.
-    """
+    """Return a finding for each entry of the codebase's profile that does nothing in the tree."""
     used = {finding.entry for finding in findings}
     shadowed = {entry for finding in findings for entry in finding.shadowed}
     own = tuple(_idle_decisions(job, used, shadowed, settings))
@@ -82,17 +149,11 @@ def _of_no_crate(job: PortJob, idle: _Idle) -> bool:
     tables = {"keep": job.codebase.keep, "patch": job.codebase.patches}
     if why != _NOTHING or key[0] not in tables:
         return False
-    return profile_targets.is_crate_missing(job, tables[str(key[0])][int(key[1])].path)
+    return is_crate_missing(job, tables[str(key[0])][int(key[1])].path)
 
 
 def report_lost_acceptance(path: str, line: int, place: str) -> Finding:
-    """Return the finding about a place that was looked at and stands nowhere any more.
-
-    Args:
-        path: the file that says that it was looked at.
-        line: the line.
-        place: its identity.
-    """
+    """Return the finding about a place that was looked at and stands nowhere any more."""
     return _finding(path, line, f"place {place}", _NOWHERE)
 
 
@@ -123,16 +184,13 @@ def _idle_entries(
         yield from _said(job, ("plain", number), plain, plain.path, id(plain) in taking)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
-            not patch.applies_to_version(job.workspace.version)
-            and profile_targets.has_target(job, patch)
+            not patch.applies_to_version(job.workspace.version) and has_target(job, patch)
         )
         yield from _said(job, ("patch", number), patch, _named(patch), met)
     for number, exclusive in enumerate(codebase.feature_conflicts):
         met = any(
-            profile_targets.has_item(
-                source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol)
-            )
-            for source in profile_targets.find_files(job, exclusive.path)
+            has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
+            for source in find_files(job, exclusive.path)
             if source.path in job.tree_facts.mentions
         )
         yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
@@ -144,31 +202,27 @@ def _idle_entries(
     added |= {path for path in codebase.templates if path.startswith(f"{WORKFLOWS}/")}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
     for name in codebase.declared_dependencies:
-        if not profile_targets.is_word_in_texts(manifests, name):
+        if not is_word_in_texts(manifests, name):
             yield ("dependencies", name), name, _NOTHING
     for name in codebase.uses:
         crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
         if not job.workspace.depends_on_crate(crates):
             yield ("uses",), name, _NOTHING
-    if codebase.source_feature and not profile_targets.is_feature(job, [], codebase.source_feature):
+    if codebase.source_feature and not is_feature(job, [], codebase.source_feature):
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
         word = str(place[-1])
         if place[0] == "templates":
             met = word in added
         elif place[0] == "names":
-            met = profile_targets.is_renamed(job, word)
+            met = is_renamed(job, word)
         else:
-            met = profile_targets.is_feature(job, manifests, word)
+            met = is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     host = codebase.host
     # Above another codebase it may be that one's.
     rust = (s.data for path, s in job.workspace.sources.items() if path.endswith(".rs"))
-    if (
-        host is not None
-        and not codebase.uses
-        and not profile_targets.is_word_in_texts(rust, host.storage)
-    ):
+    if host is not None and not codebase.uses and not is_word_in_texts(rust, host.storage):
         yield ("host",), host.storage, _NOTHING
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:

@@ -9,20 +9,17 @@ stands under a condition, and a field's, which are listed as unaccounted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.context.port_job import Site
 from portkit.rules import SiteRule
 from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.source_file import field_text, group_attributes, node_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
 
 _PATHS: Final = frozenset({"scoped_identifier", "scoped_use_list", "use_list"})
 _FUNCTIONS: Final = frozenset({"closure_expression", "function_item", "function_signature_item"})
@@ -53,12 +50,7 @@ def _around(site: Site) -> Iterator[Node]:
 
 
 def _bound(function: Node, *, any_build: bool) -> frozenset[str]:
-    """Return the names that a function's parameters and its ``let`` bind.
-
-    Args:
-        function: the function.
-        any_build: whether what stands under a condition counts, since it gets no copy.
-    """
+    """Return the names that a function's parameters and its ``let`` bind."""
     found = set()
     parameters = function.child_by_field_name("parameters")
     for each in parameters.named_children if parameters is not None else ():

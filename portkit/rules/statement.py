@@ -17,26 +17,20 @@ Not handled: what binds a name or assigns one, which is listed as unaccounted.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from portkit.context.intent import CopySite, Intent, LeaveUnchanged, RequireManual
-from portkit.context.macro_arms import find_arms
 from portkit.context.macro_fragments import find_macro_name
-from portkit.context.macro_items import explain_uncopied_call, is_body_code, is_statement
-from portkit.port.no_feature_files import is_own_module
+from portkit.context.macro_items import explain_uncopied_call, find_arms, is_body_code, is_statement
+from portkit.context.port_job import Site
+from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.items import CALLS
 from portkit.syntax.known_macros import MacroUse, find_use
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import field_text, node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import Site
-
 
 _ITEM_LISTS = frozenset({"declaration_list", "source_file"})
 

@@ -16,20 +16,16 @@ Nothing is written here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from portkit.context.intent import Intent, LeaveUnchanged
+from portkit.context.port_job import Site
 from portkit.port.host_fallback import find_on_host
-from portkit.port.no_feature_files import is_own_module
+from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.context.port_job import Site
-
 
 _PATH: Final = re.compile(r"#\s*\[\s*path\s*=")
 _NAMES = frozenset(

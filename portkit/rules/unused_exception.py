@@ -8,8 +8,8 @@ reported too.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from portkit.profiles.settings import NAME, Exclusion
 from portkit.rules import ExceptionRule
@@ -18,20 +18,11 @@ from portkit.syntax.typed_toml import suggest_nearest
 from portkit.workspace.exclusion_comments import MARK, VERBS, ExclusionComment
 from portkit.workspace.finding import Applicability, Finding, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
 
 def check(
     unused: ExclusionComment | Exclusion, known: Sequence[str], paths: Collection[str]
 ) -> Iterator[Finding]:
-    """Say why an exception excepts nothing.
-
-    Args:
-        unused: the exception.
-        known: every code.
-        paths: of the tree's files.
-    """
+    """Say why an exception excepts nothing."""
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
     if isinstance(unused, ExclusionComment):
         why = _why(unused, unknown, known)

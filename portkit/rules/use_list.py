@@ -10,7 +10,10 @@ Not handled: an import that brings in a name which does not change, as in ``use 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from portkit.context.intent import (
     AddToList,
@@ -20,19 +23,12 @@ from portkit.context.intent import (
     ListMember,
     RequireManual,
 )
-from portkit.context.required_features import list_required_features
-from portkit.port.no_feature_files import is_own_module
+from portkit.context.port_job import PortJob, Site
+from portkit.port.manifest_targets import list_required_features
+from portkit.port.whole_files import is_own_module
 from portkit.rules import SiteRule
 from portkit.syntax.imports import find_import_leaves, find_imported_name
 from portkit.syntax.source_file import field_text, node_text, span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from portkit.context.port_job import PortJob, Site
-
 
 _TWICE: Final = (
     "A copy of this import would bring in the name {name} a second time. portkit does not write it."

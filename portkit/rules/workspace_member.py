@@ -12,9 +12,10 @@ Not handled: patterns such as ``crates/*`` are not expanded; the crates are list
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from portkit.context.intent import AddToList, InsertText, Intent, LeaveUnchanged, ListMember
+from portkit.context.port_job import Site
 from portkit.port.hip_bindings import requires_bindings
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import span_of
@@ -28,11 +29,6 @@ from portkit.syntax.toml_nodes import (
     unquote,
 )
 from portkit.workspace.cargo_resolution import FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from portkit.context.port_job import Site
 
 
 def check(site: Site) -> Iterator[Intent]:

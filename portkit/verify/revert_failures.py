@@ -22,7 +22,7 @@ from portkit.engine.partial_ports import (
     find_missing_variants,
 )
 from portkit.errors import BrokenBuildError, VerificationError
-from portkit.rules import feature
+from portkit.rules import manifest_features
 from portkit.verify.blame import align_authors, attribute_edited_lines
 from portkit.verify.scratch_tree import ScratchTree
 from portkit.verify.type_check import check, list_complaints
@@ -153,7 +153,8 @@ def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, Chec
     """
     found = check(tree, "check", (), folder=folder)
     has = any(tree.feature in crate.features for crate in ported.job.workspace.crates) or any(
-        f.code == feature.RULE.code and f.status is Status.TODO for f in ported.findings
+        f.code == manifest_features.FEATURE.code and f.status is Status.TODO
+        for f in ported.findings
     )
     if not found.good or not has:
         return "", found

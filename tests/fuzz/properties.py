@@ -18,7 +18,7 @@ from portkit.errors import PortkitError
 from portkit.hipify.translator import translate
 from portkit.profiles.profile import load_codebase, load_vendor
 from portkit.rules import TreeRule, list_rules
-from portkit.rules.unread_file import CODE as UNREAD
+from portkit.rules.file_rules import UNREAD_FILE_CODE as UNREAD
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.cargo_workspace import Workspace
 from portkit.workspace.edits import apply_edits

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from codebase_support import CANDLE
 
 from portkit.engine.scan import Scan, scan_workspace
-from portkit.port.kernel_form import choose_kernel_form
+from portkit.port.adapted_profiles import choose_kernel_form
 from portkit.profiles.profile import load_codebase, load_vendor
 from portkit.profiles.settings import Settings
 from portkit.workspace.cargo_workspace import load_workspace

@@ -18,7 +18,7 @@ from portkit.engine import session as job
 from portkit.engine.parity import find_missing_counterparts
 from portkit.engine.plan import build_plan
 from portkit.engine.scan import scan_workspace
-from portkit.port.item_diff import count_words
+from portkit.port.drift import count_words
 from portkit.profiles.profile import load_codebase, load_vendor
 from portkit.rules import SiteRule, list_rules
 from portkit.syntax.cfg import parse_conditions

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from portkit.engine.plan import build_plan
 from portkit.engine.scan import Scan, scan_workspace
-from portkit.rules.added_file import CODE as ADDED
+from portkit.rules.file_rules import ADDED_FILE_CODE as ADDED
 from portkit.syntax.source_file import SourceFile
 from portkit.workspace.cargo_workspace import Workspace
 from portkit.workspace.finding import Status
