@@ -130,7 +130,7 @@ def test_an_entry_that_does_nothing_is_reported(candle: Path, kind: str) -> None
     (finding,) = idle(candle, text.format(gone))
     assert (finding.path, str(finding.applicability)) == ("port/codebase.toml", "review")
     assert finding.line >= 4
-    assert "nothing of the tree is what it names" in finding.message
+    assert "nothing in the tree matches this entry" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_what_a_decision_comes_before_is_not_idle(candle: Path) -> None:
     add_file(candle, "portkit.toml", b'profile = "port"\n' + decision + decision)
     (second,) = idle(candle, condition)
     assert (second.path, second.line) == ("portkit.toml", 8)
-    assert second.message.startswith("an earlier decision is about all that it names")
+    assert second.message.startswith("an earlier entry decides all that this one matches")
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ CASES: list[tuple[Callable[[Path], None], int, str]] = [
     (untracked, 13, "has uncommitted changes (mine.txt)"),
     (detached, 28, "is on no branch (HEAD is detached)"),
     (shallow, 28, "is a shallow clone"),
-    (on_the_branch, 28, f"is on {BRANCH}, which is portkit's own"),
+    (on_the_branch, 28, f"is on the branch {BRANCH}, which only portkit writes"),
     (in_another_work_tree, 28, f"{BRANCH} is checked out in another work tree"),
     (name_in_the_way, 28, "has a branch portkit, and git can have none called"),
     (commits_on_the_branch, 28, "is no pure port of portkit's"),

@@ -195,7 +195,7 @@ def test_it_is_found_by_the_option_the_variable_and_on_path(
 ) -> None:
     monkeypatch.setenv("PORTKIT_EMULATOR", "/no/such")
     assert find_emulator("gfx1100", str(emulated.program)).program == emulated.program
-    with pytest.raises(ToolError, match=r"^/no/such is no program: name the emulator's"):
+    with pytest.raises(ToolError, match=r"^/no/such is not a program: set --emulator"):
         emulated.find()
     monkeypatch.delenv("PORTKIT_EMULATOR")
     monkeypatch.setenv("PATH", str(emulated.program.parent))

@@ -92,7 +92,7 @@ class AddToList(Intent, frozen=True, eq=False, kw_only=True):
     """Have members join a list."""
 
     members: tuple[ListMember, ...]  # the members
-    # what is in the list; the engine knows what is imported beside an import
+    # the names in the list; for an import, `port.emit` finds them
     listed: frozenset[str] = frozenset()
 
 

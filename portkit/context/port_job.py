@@ -1,4 +1,4 @@
-"""What a rule is given: the job (`Job`), the surroundings (`Scope`) and the node (`Site`)."""
+"""What a rule is given: the job (`PortJob`), the surroundings (`Scope`) and the node (`Site`)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TreeFacts(Value, frozen=True):
     Attributes:
         mentions: the offsets of the backend mentions in each file that has any, by path.
         macros: macros with one argument per backend, by name.
-        analogs: files that are copied whole: path to the path of the copy.
+        copied_files: files that are copied whole: path to the path of the copy.
         unported: files whose modules stand under a feature without a counterpart, and that.
         gated: files whose modules stand under the source vendor's feature.
         inside: files of modules inside such a module: path to that of the file that is gated.
@@ -87,7 +87,7 @@ class PortJob(Value, frozen=True, dict=True):
         gating: how a tree without the feature is kept compiling.
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, which takes as long as a scan.
-        learnt: what the tree as a whole says; the scan learns it once.
+        tree_facts: the facts about the whole tree; the scan collects them once.
         translated: HIP sources that are made already, by the path of the CUDA source.
         skips: what ``portkit.toml`` leaves out, for what a copy holds that no place of its own has.
     """
@@ -156,11 +156,7 @@ class PortJob(Value, frozen=True, dict=True):
         return {**dict.fromkeys(own, self.feature), **written}
 
     def cfg_requires_cuda(self, cfg: Cfg) -> bool:
-        """Whether what stands under a condition exists for the source vendor alone.
-
-        With `of_both`, `without_source` and `about_source` this is where conditions are told that
-        are the source's.
-        """
+        """Whether code under a condition exists for CUDA only."""
         return any(map(cfg.requires, self.counterparts))
 
     def cfg_requires_either(self, cfg: Cfg) -> bool:
@@ -244,7 +240,7 @@ class PortJob(Value, frozen=True, dict=True):
         return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
 
     def memoize(self, *key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what is made once for the tree; `Site.once` is for one file."""
+        """Return a value that is computed once for the tree; `Site.memoize` is for one file."""
         if key not in self._known:
             self._known[key] = make()
         made: Made = self._known[key]

@@ -45,7 +45,8 @@ def read_kernels(code_object: bytes) -> tuple[KernelUse, ...]:
     except Exception as error:
         # Readers of formats meet damage in ways of their own: each is the same to the user.
         raise HipToolError(
-            "the compiler's output is no code object with metadata of kernels"
+            "the compiler's output is not an AMD code object with kernel metadata: check that hipcc"
+            " is AMD's"
         ) from error
 
 

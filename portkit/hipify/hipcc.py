@@ -80,7 +80,9 @@ def read_compiler_version(hipcc: Path) -> str:
             [hipcc, "--version"], capture_output=True, text=True, check=True, timeout=60
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise HipToolError(f"{hipcc} cannot be run: {error}") from error
+        raise HipToolError(
+            f"{hipcc} cannot be run ({error}): put the hipcc of a ROCm installation on PATH"
+        ) from error
     return run.stdout
 
 

@@ -291,7 +291,9 @@ def _check_expected(
             continue
         message = f"{code} finds {found[code]} places in {version}, not {expected.get(code, 0)}"
         if not found[code]:
-            raise KernelPatchError(f"the kernels crate: {message}: compare the sources")
+            raise KernelPatchError(
+                f"the kernels crate: {message}: compare its sources with another version's"
+            )
         place, construct = _SOURCES.rstrip("/"), "number of hits"
         unexpected.append(report_site(code, place, construct, code, message, Applicability.REVIEW))
     return unexpected

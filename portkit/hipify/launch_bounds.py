@@ -3,7 +3,7 @@
 ``hipx_names.h`` says them, as ``#pragma hipx bounds 128 mul_mat_q*_*``: a ``*`` ends a word, and
 stands for what there is up to the next ``_``, so that kernels that are named alike take one line.
 The crate's build puts them into its copy of the sources (``sources.rs`` in ``crates/build``), and
-``assembled`` does the same.
+``assemble_sources`` does the same.
 """
 
 from __future__ import annotations

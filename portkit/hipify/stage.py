@@ -188,8 +188,8 @@ def _check_known(profile: KernelProfile, contents: Iterable[str]) -> None:
     """Refuse a profile that knows none of the files: its changes would be missing silently."""
     if profile.patches and not any(p.concerns(path) for p in profile.patches for path in contents):
         raise KernelInputError(
-            f"the kernel profile {profile.name} knows none of these files by their paths: give the "
-            "folder that its paths begin in, or no profile"
+            f"the kernel profile {profile.name} patches none of these files: pass the folder that"
+            " the profile's paths are relative to, or omit --profile"
         )
 
 

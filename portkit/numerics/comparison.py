@@ -85,7 +85,8 @@ def parse_comparison(lines: Iterable[str]) -> Comparison:
                 differences.append(_parse_difference(said))
     except (ValueError, KeyError, TypeError) as error:
         raise VerificationError(
-            f"the cross-check writes what is not its own ({error!r}): build it anew"
+            f"the output of the cross-check cannot be read ({error!r}): delete its target folder"
+            " and run it again"
         ) from None
     if head is None:
         raise VerificationError("the cross-check says nothing: run it by hand to see why")

@@ -381,7 +381,7 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
 class _Chain(Value, frozen=True):
     """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of."""
 
-    text: str  # as tokens without space, see `normal`
+    text: str  # as tokens without space, see `normalize_rust`
     words: frozenset[str]  # those of the text, so that few copies are looked for in all of it
     starts: Mapping[int, int]  # where the rest from a link on begins, by the link
 

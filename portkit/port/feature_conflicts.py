@@ -225,7 +225,7 @@ def _names(node: Node) -> list[str]:
 
 
 def split_shared_impl(site: Site) -> tuple[Edit, ...]:
-    """Return the edits that do it; none where what keeps its name is about the source vendor."""
+    """Return the edits that copy the CUDA methods of a shared impl, each under its feature."""
     job, body = site.job, site.node.child_by_field_name("body")
     members = [
         (n, a) for n, a in (group_attributes(body) if body is not None else ()) if n.is_named

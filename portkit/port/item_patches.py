@@ -1,9 +1,9 @@
 """Patches of a profile: items from templates, changes inside items, texts, and guards.
 
-A `Whole` item comes from a template, since the two platforms' libraries differ there. It was
+An `ItemOverride` comes from a template, since the two platforms' libraries differ there. It was
 written against a certain text of the CUDA item; the profile holds a hash of that text for each
-upstream version that was looked at, and no upstream text is stored. A patch `Within` an item looks
-for tokens of it, as often as the profile says.
+upstream version that was looked at, and no upstream text is stored. A `TokenPatch` looks in an item
+for tokens, as often as the profile says.
 """
 
 from __future__ import annotations

@@ -48,11 +48,11 @@ class AddedFiles(Value, frozen=True):
         findings: what is said of the sources that the files are made from, with paths in the tree.
             It takes as long as making the files.
         translations: what translates the CUDA sources that the files are made from, by their path
-            in the tree. ``Port.translated`` takes what it returns.
+            in the tree. ``PortJob`` takes the result.
         beside: a pattern over the other files, where they lie among files of the tree's own; empty
             where the name says it all.
-        in_the_way: says why the files cannot be added, where none of them stands yet: another file
-            of the tree has the name of one.
+        find_obstacle: returns why none of the files can be added: another file of the tree has the
+            name of one.
         manifest: what other manifests need to know of a crate that comes from templates: its name,
             version and features. To render it takes far longer.
     """

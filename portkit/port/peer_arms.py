@@ -63,7 +63,7 @@ class DefaultAnswer(Value, frozen=True):
     Attributes:
         value: the answer.
         certain: whether all arms but the source's have this answer.
-        names_vendor: whether the ``match`` has an arm on the written vendor already.
+        mentions_rocm: whether the ``match`` has an arm on the written vendor already.
     """
 
     value: str

@@ -195,9 +195,9 @@ def _not_written(site: Site, finding: Finding, alone: CudaOnlyReason) -> Finding
         left = error_arms.exclude_with_error_arm(finding, _ALONE)
         return replace(left, applicability=trust, message=said)
     if site.kind == "match_arm":
-        said = f"{title} takes the arm for the rest: see that it is right"
+        said = f"{title} uses the `_` arm. Check that this is right"
     elif site.kind == "if_expression" and alone.settled:
-        said = f"{title} does what stands for every device: see that it is right"
+        said = f"{title} uses the code for every other device. Check that this is right"
     elif alone.settled and (site.conditions or site.kind in _NAMED):
         trust, said = Applicability.KEEP, "it is not ported"
     else:

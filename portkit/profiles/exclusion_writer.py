@@ -33,9 +33,9 @@ def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> 
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(
-            f"an exclusion is about a code in an item, and would exclude {', '.join(accepted)} too,"
-            f" which you accepted: write `{mark} portkit: exclude {code} REASON` above {position}"
-            " to exclude only that one"
+            f"this exclusion is for each {code} in the item, so it would also exclude"
+            f" {', '.join(accepted)}, which you accepted: write"
+            f" `{mark} portkit: exclude {code} REASON` above {position} to exclude only this place"
         )
 
 

@@ -76,7 +76,7 @@ def render_missing(report: HipifyReport) -> str:
 
 
 def render_hipify_json(report: HipifyReport, out: Path | None) -> str:
-    """Return the document, with a newline at its end; the arguments are those of ``hipified``."""
+    """Return the JSON document, with a newline at its end."""
     found = list_sites(report)
     document = {
         "schema": SCHEMA,

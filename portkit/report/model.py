@@ -308,7 +308,7 @@ def describe_writes(report: Report, *, others: bool = True) -> str:
     )
     if errors := sum(site.is_left_out for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"
-        text += f", {errors} of them {arms} with an error where it is left out,"
+        text += f", {errors} of them {arms} with an error where it is left out"
     if report.untaken:
         sources = f"{count_noun(report.untaken, 'source')} of kernels"
         stand = "it stands" if report.untaken == 1 else "they stand"

@@ -212,7 +212,7 @@ def check_device_branch(site: Site) -> Iterator[Intent]:
     if patterns.find_let(condition, job.rename_changes_code) is not None:
         return  # PK403's
     if name_feature_variable(job) in node_text(condition) and _is_alone(site):
-        yield CopySite("if on a feature", f"the same for {job.vendor.title}")
+        yield CopySite("if on a feature", f"copy the `if` for {job.vendor.title}")
         return
     yield AddBranch(
         "if chain over devices",
@@ -359,7 +359,7 @@ def check_let_else(site: Site) -> Iterator[Intent]:
     title, claims = job.vendor.title, (span_of(pattern),)
     yield JoinPatterns(
         construct,
-        f"{title} is not turned away: see that what follows holds for it",
+        f"the pattern accepts {title} too. Check that the code after it works for {title}",
         review=True,
         lists=tuple(map(spans_of, lists or [[pattern]])),
         pattern=None if lists else pattern,
@@ -403,8 +403,8 @@ def check_while_let(site: Site) -> Iterator[Intent]:
         return
     title = job.vendor.title
     by_hand = (
-        f"a second loop would miss the value that ends this one: make it a loop over a match, "
-        f"with an arm for CUDA, one for {title}, and a break for the rest"
+        "a second `while let` would lose the value that ends this one. Rewrite it as a `loop` with"
+        f" a `match`: an arm for CUDA, an arm for {title}, and a `break` in the `_` arm"
     )
     lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
     own = patterns.may_bind_value(pattern, job.mentions_cuda_value) or job.rename_changes_code(

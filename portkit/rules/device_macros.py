@@ -58,7 +58,7 @@ def check_device_macro(site: Site) -> Iterator[Intent]:
         yield AlreadyPorted(construct, message, symbol=symbol)
         return
     rule = find_device_rule(job, site.node)
-    assert rule is not None  # `described` found it
+    assert rule is not None  # `describe_device_macro` found it
     if name := find_shared_name(job, rule):
         why = (
             f"{symbol} defines {name} under the feature, and a copy for {title} has the same name:"
@@ -67,7 +67,7 @@ def check_device_macro(site: Site) -> Iterator[Intent]:
         yield RequireManual(construct, why, symbol=symbol)
         return
     right = rule.child_by_field_name("right")
-    assert right is not None  # `described` read it
+    assert right is not None  # `describe_device_macro` read it
     head = site.source.text(rule.start_byte, right.start_byte)
     named = next(p for p in list_parameters(rule) if is_cuda_parameter(job, p))
     argument = re.compile(rf"(\${named})(\s*:\s*\w+)")

@@ -149,7 +149,7 @@ def check_syntax_error(_job: PortJob, source: SourceFile) -> Iterator[Finding]:
         symbol=PurePosixPath(source.path).name,
         applicability=Applicability.MANUAL,
         status=Status.NONE,
-        message="the file is not parsed whole; what stands around this place was still looked at",
+        message="portkit cannot parse this place. Port it by hand; the rest of the file was read",
     )
 
 

@@ -114,11 +114,15 @@ def is_crate_missing(job: PortJob, path: str) -> bool:
     return folder in list_published_crates(job.codebase.directory)
 
 
-_UNDECIDED: Final = "no condition or choice of the tree is what it names: mend it, or take it away"
-_SHADOWED: Final = "an earlier decision is about all that it names: mend it, or take it away"
-_NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
-_NO_FEATURE: Final = "nothing of the tree is what it names: name the feature that CUDA is behind"
-_NOWHERE: Final = "no place of the tree is the one that was looked at: take the line away"
+_UNDECIDED: Final = (
+    "no condition or choice in the tree matches this entry: correct it, or delete it"
+)
+_SHADOWED: Final = "an earlier entry decides all that this one matches: correct it, or delete it"
+_NOTHING: Final = "nothing in the tree matches this entry: delete it, or add `since` or `until`"
+_NO_FEATURE: Final = (
+    "nothing in the tree matches this entry: set it to the feature that turns CUDA on"
+)
+_NOWHERE: Final = "the accepted finding is not in the tree any more: delete the line"
 _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
 
 

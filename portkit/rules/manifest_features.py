@@ -53,7 +53,7 @@ def check_feature(site: Site) -> Iterator[Intent]:
     """Find a feature in a manifest that names the source vendor."""
     job, table = site.job, read_table_header(site.node)
     if ".metadata" in table or read_key(site.node).startswith("metadata."):
-        kept = "Cargo reads no metadata: add ROCm's feature where the tool that does should"
+        kept = "Cargo ignores metadata. If another tool reads it, add the feature `rocm` there"
         yield LeaveUnchanged("metadata in Cargo.toml", kept, symbol=unquote(read_key(site.node)))
     if (
         table == "package"
@@ -85,13 +85,13 @@ def check_feature(site: Site) -> Iterator[Intent]:
         if elsewhere:
             message += (
                 f"; {' and '.join(elsewhere)} is left out, since the tree does not tell whether"
-                f" that crate has a feature for {job.vendor.title}: see, and add it by hand"
+                f" that crate has a feature for {job.vendor.title}: if it exists, add it by hand"
             )
         lost = [member for member in asked if is_member_dropped(site, name, member)]
         if lost:
             message += (
                 f"; {' and '.join(lost)} is left out, since portkit finds nothing of that name for"
-                f" {job.vendor.title}: see, and add it by hand"
+                f" {job.vendor.title}: if it exists, add it by hand"
             )
         taken = sorted({crate for m in asked if (crate := find_ported_crate(site, m))})
         if taken:

@@ -37,7 +37,7 @@ def check_python_condition(site: Site) -> Iterator[Intent]:
     if condition is not None and belongs_to_rust_module(site):
         yield WidenCondition(
             "Python condition",
-            f"{job.vendor.name} is a device as well",
+            f"the condition accepts {job.vendor.name!r} too",
             condition=site.node,
             within=condition,
         )
@@ -157,8 +157,8 @@ def check_python_framework(site: Site) -> Iterator[Intent]:
     if re.fullmatch(device, site.code):
         yield LeaveUnchanged(construct, site.job.vendor.frameworks[name])
     elif re.fullmatch(rf"{name}\.version\.{source}", site.code):
-        said = f"it is None on {title}, where {name}.version.hip says which: see what asks for it"
-        yield LeaveUnchanged(construct, said, review=True)
+        version = f"{name}.version.hip has the version. Check the code that reads it"
+        yield LeaveUnchanged(construct, f"it is None on {title}; {version}", review=True)
     elif site.kind == "string_content" and _VARIABLE.fullmatch(site.code):
         said = f"a library of CUDA's reads this variable, and none of {title}'s: see what needs it"
         yield LeaveUnchanged(construct, said, review=True)
@@ -214,7 +214,7 @@ def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Inte
         if site.job.mentions_cuda(name) and copy != name:
             yield AddToList(
                 construct,
-                f"{copy} stands beside it",
+                f"the list gains {copy}",
                 symbol=site.symbol(name),
                 members=(ListMember(span, copy),),
                 listed=texts,

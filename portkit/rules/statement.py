@@ -45,7 +45,7 @@ def check(site: Site) -> Iterator[Intent]:
     elif site.kind == "macro_invocation":
         yield from _of_name(site, site.node)
     elif site.kind == "expression_statement" and _is_call(site):
-        yield CopySite("statement", f"the same call for {site.job.vendor.title}")
+        yield CopySite("statement", f"copy the call for {site.job.vendor.title}")
 
 
 def _macro_call(site: Site) -> Node | None:
@@ -70,7 +70,7 @@ def _of_macro(site: Site, call: Node) -> Iterator[Intent]:
         only_named = job.rename(text) == text.replace(name, job.rename(name))
         yield from kept if kept and only_named else [RequireManual("macro call", reason)]
         return
-    yield CopySite("statement", f"the same call for {job.vendor.title}")
+    yield CopySite("statement", f"copy the call for {job.vendor.title}")
 
 
 def _of_name(site: Site, call: Node) -> Iterator[Intent]:

@@ -15,7 +15,9 @@ from portkit.syntax.source_file import SourceFile
 Found = TypeVar("Found", SourceFile, SourceFile | None)
 
 
-_HELD = SourceFile.data  # The field itself, which holds the compressed bytes of a `Packed`.
+_HELD = (
+    SourceFile.data
+)  # The field itself, which holds the compressed bytes of a `CompressedSource`.
 
 
 class CompressedSource(SourceFile, frozen=True, dict=True):

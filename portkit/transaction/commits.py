@@ -154,8 +154,9 @@ def commit_series(
                 lock.replace(checkout.index)
             except OSError as error:
                 raise DiskError(
-                    f"the series is committed and written, but {checkout.index} is not"
-                    f" ({error.strerror}): mend that and run `git reset`"
+                    "the series is committed and its files are written, but git's index"
+                    f" {checkout.index} could not be written ({error.strerror}): fix that and run"
+                    " `git reset`"
                 ) from error
     # Without it the next `git status` would read every file that was written.
     run_git(root, "update-index", "-q", "--refresh")
@@ -253,9 +254,9 @@ def _read_modes(
             continue
         if _hash_blob(_normalize_line_ends(change.before), blob) != blob:
             raise HistoryError(
-                f"git has {path} in another form than the work tree, or not at all, so that no"
-                " commit of it can be written: mend that, or run `portkit apply` without --series"
-                " and commit what it writes"
+                f"{path} is not in git as it is in the work tree, so portkit cannot commit its"
+                " change: commit the file first, or run `portkit apply` without --series and commit"
+                " the result"
             )
         converts.add(path)
     if converts:  # new files are as the existing ones
@@ -287,7 +288,8 @@ def _lock_index(index: Path) -> Iterator[Path]:
         ) from None
     except OSError as error:
         raise DiskError(
-            f"{lock} cannot be written ({error.strerror}): mend that; nothing was changed"
+            f"{lock} cannot be written ({error.strerror}): check the folder's permissions and free"
+            " space, and run portkit again; nothing was changed"
         ) from error
     try:
         yield lock

@@ -279,8 +279,8 @@ class Journal(Value, frozen=True):
 
     def _make_damage_error(self, what: str) -> DiskError:
         return DiskError(
-            f"the journal of a killed run, {self.folder}, {what}: look through the changes in"
-            f" {self.root}, undo what should not stay, and delete that folder; nothing was changed"
+            f"an earlier run was killed, and its journal {self.folder} {what}: undo the changes in"
+            f" {self.root} that should not stay, and delete that folder; this run changed nothing"
         )
 
 

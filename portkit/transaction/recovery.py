@@ -281,9 +281,8 @@ def _release_journal(journal: Journal, record: Record) -> None:
     _clear_journal(journal, record)
     if kept:
         raise TreeChangedError(
-            f"{', '.join(path for path, _ in kept)} changed while portkit was writing: what was"
-            f" written there is kept in {', '.join(str(place) for _, place in kept)}; merge it by"
-            " hand"
+            f"{', '.join(path for path, _ in kept)} changed while portkit was writing: your version"
+            f" is in {', '.join(str(place) for _, place in kept)}; merge it by hand"
         )
 
 

@@ -192,8 +192,8 @@ def _check_version(git: GitRepository) -> None:
 def _check_vendor(git: GitRepository, branch: str, vendor: str) -> None:
     if branch == vendor:
         raise HistoryError(
-            f"{git.top} is on {vendor}, which is portkit's own: run `git switch` to the branch that"
-            " is yours; nothing was changed"
+            f"{git.top} is on the branch {vendor}, which only portkit writes: run `git switch`"
+            " with a branch of yours; nothing was changed"
         )
     place = f"branch {_HEADS}{vendor}"
     trees = git.run("worktree", "list", "--porcelain").decode(errors="replace")

@@ -123,7 +123,7 @@ def _find_program(named: str, machine: Machine) -> Path:
     found = find_program(named or PROGRAM, machine.variable("PATH"))
     if not found and named:
         raise ToolError(
-            f"{named} is no program: name the emulator's ({PROGRAM}) with --emulator or {VARIABLE}"
+            f"{named} is not a program: set --emulator or {VARIABLE} to the path of {PROGRAM}"
         )
     if not found:
         raise ToolError(

@@ -62,8 +62,8 @@ def locate_path(root: Path, path: str) -> Path:
         exists = True
     if (os.name == "nt" or not exists) and any(map(_is_device, path.split("/"))):
         raise OutsideTreeError(
-            f"the path {path!r} holds a name that Windows reserves for a device: rename the item"
-            " that it is made from"
+            f"the path {path!r} has a name that Windows reserves, such as aux or con: rename the"
+            " module or the crate that gives it this name"
         )
     return root / path
 

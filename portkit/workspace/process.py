@@ -129,7 +129,7 @@ class _Limits:
     most: int
 
     def passed(self, silence: float, seconds: float, written: int) -> str:
-        """Return the name of the limit that is passed, as ``Finished`` has it; empty if none is."""
+        """Return the name of the limit that is passed, or an empty string."""
         if self.patience is not None and silence > self.patience:
             return "silent"
         if self.limit is not None and seconds > self.limit:

@@ -30,8 +30,8 @@ APART: Final = (
     " write the arm in the macro by hand",
     "a branch of a chain cannot stand under a feature: make it a match, by hand",
     "what follows runs for CUDA alone: give ROCm a function or a branch of its own",
-    "a second loop would miss the value that ends this one: make it a loop over a match, with an"
-    " arm for CUDA, one for ROCm, and a break for the rest",
+    "a second `while let` would lose the value that ends this one. Rewrite it as a `loop` with a"
+    " `match`: an arm for CUDA, an arm for ROCm, and a `break` in the `_` arm",
 )
 """Why the gating ``cfg`` writes nothing where the other does."""
 _HALF: Final = frozenset({"a_twin_is_missing"})

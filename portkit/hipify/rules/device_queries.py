@@ -34,8 +34,8 @@ def _find_warp_sizes(source: KernelSource) -> Iterator[Hit]:
     ]
     for index in (*found, *(i for name in _WARP_SIZES for i in source.uses(name))):
         message = (
-            f"{source.texts[index]}: HIP answers with the wavefront, 32 or 64: write "
-            "32 where it goes to a translated kernel, which counts logical warps of 32 lanes"
+            f"{source.texts[index]}: HIP returns the size of the wavefront, 32 or 64. Pass 32 to a"
+            " translated kernel, which uses logical warps of 32 lanes"
         )
         yield Hit(index, index, message)
 
