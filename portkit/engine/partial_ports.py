@@ -30,6 +30,7 @@ from portkit.workspace.finding import Finding, Place, Status
 from portkit.workspace.manifest import read_manifest
 
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
+_NEAR: Final = 100  # The bytes of white space between an arm and its place.
 _SHOWN: Final = 10  # How many places an error lists.
 
 
@@ -54,6 +55,7 @@ def add_error_arms(
         and _is_compiled(whole, places, f)
         and any(variants.get(name, foreign) for name in _enums(whole, f))
     }
+    errors = {place: f for place, f in errors.items() if not _is_written(whole, f)}
     kept = [
         replace(f, status=Status.NONE, edits=()) if f.excluded and f.fallback_edits else f
         for f in chosen.findings
@@ -129,6 +131,16 @@ def _enums(whole: Scan, finding: Finding) -> list[str]:
         alias = re.search(rf"\b(\w+)\s+as\s+{name}\b|\btype\s+{name}\s*=\s*(?:\w+::)*(\w+)", text)
         found.append((alias[1] or alias[2]) if alias else name)
     return found or re.findall(r"\b(\w+)::(?:\*|\{)", text)
+
+
+def _is_written(whole: Scan, finding: Finding) -> bool:
+    """Whether the arm that a finding would add is there already."""
+    data = whole.job.workspace.sources[finding.path].data
+    return any(
+        text in data[max(0, edit.start - len(text) - _NEAR) : edit.end + len(text) + _NEAR]
+        for edit in finding.edits
+        if (text := edit.text.strip().encode())
+    )
 
 
 def _is_compiled(whole: Scan, chosen: Set[Place], finding: Finding) -> bool:
