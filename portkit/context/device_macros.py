@@ -77,7 +77,8 @@ def _tests_twice(job: PortJob, macro: DeviceMacro) -> bool:
     found: set[tuple[str, int, str]] = set()
     for index in _find_tested(job, macro.name):
         for source, call in find_calls(job, macro.name):
-            if job.mentions_rocm(node_text(call)):
+            text = node_text(call)
+            if job.mentions_rocm(text) and not job.mentions_cuda(text):
                 continue  # a copy of another call
             name = _read_argument(call, index)
             key = source.path, _module_of(call).id, name
