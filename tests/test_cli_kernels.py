@@ -243,7 +243,7 @@ def test_an_output_that_is_a_file_is_refused(cuda: Path, tmp_path: Path) -> None
 
 
 def test_a_profile_that_knows_none_of_the_files_is_refused(cuda: Path) -> None:
-    check_refused(invoke("hipify", cuda, "--profile", "candle"), 33, "candle knows none of these")
+    check_refused(invoke("hipify", cuda, "--profile", "candle"), 33, "candle patches none of these")
     check_refused(invoke("hipify", cuda, "--profile", "none"), 16, "or a directory that holds")
 
 

@@ -191,7 +191,7 @@ def test_what_was_accepted_is_not_kept_with_another(client: Client, candle: Path
     action = titled(client.actions(own, 1), "Exclude it with a reason")
     assert "edit" not in action
     (said,) = client.windows()
-    assert "own.rs:3, which you accepted" in said
+    assert "own.rs:3 too, which you accepted" in said
     assert "write `// portkit: exclude PK405 REASON` above" in said
 
 

@@ -33,8 +33,8 @@ def check_accepts_nothing(code: str, position: str, accepted: Sequence[str]) -> 
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(
-            f"this exclusion is for each {code} in the item, so it would also exclude"
-            f" {', '.join(accepted)}, which you accepted: write"
+            f"this exclusion is for each {code} in the item, and would exclude"
+            f" {', '.join(accepted)} too, which you accepted: write"
             f" `{mark} portkit: exclude {code} REASON` above {position} to exclude only this place"
         )
 

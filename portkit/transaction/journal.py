@@ -280,7 +280,7 @@ class Journal(Value, frozen=True):
     def _make_damage_error(self, what: str) -> DiskError:
         return DiskError(
             f"an earlier run was killed, and its journal {self.folder} {what}: undo the changes in"
-            f" {self.root} that should not stay, and delete that folder; this run changed nothing"
+            f" {self.root} that should not stay, and delete that folder; now nothing was changed"
         )
 
 

@@ -282,7 +282,7 @@ def _release_journal(journal: Journal, record: Record) -> None:
     if kept:
         raise TreeChangedError(
             f"{', '.join(path for path, _ in kept)} changed while portkit was writing: your version"
-            f" is in {', '.join(str(place) for _, place in kept)}; merge it by hand"
+            f" is kept in {', '.join(str(place) for _, place in kept)}; merge it by hand"
         )
 
 

@@ -61,7 +61,7 @@ def test_a_difference_is_a_line_for_a_person() -> None:
     "said", [["no json"], lines(HEAD, {"operation": "sum"}), lines([]), lines({"candle": "1"})]
 )
 def test_other_lines_are_told(said: list[str]) -> None:
-    with pytest.raises(VerificationError, match="not its own"):
+    with pytest.raises(VerificationError, match="cannot be read"):
         parse_comparison(said)
 
 
