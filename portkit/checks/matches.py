@@ -201,11 +201,11 @@ class _File:
             if node.type == "match_block":
                 yield from self._gap(node, self.source, 0)
             if node.type in ("macro_definition", "macro_invocation"):
-                yield from self._in_tokens(node)
+                yield from self._find_token_gaps(node)
             else:
                 pending += reversed(node.named_children)
 
-    def _in_tokens(self, macro: Node) -> Iterator[MatchGap]:
+    def _find_token_gaps(self, macro: Node) -> Iterator[MatchGap]:
         """Yield the gaps among the tokens of a macro, whose parameters are read as names."""
         data = self.source.data
         for match in _MATCH.finditer(data, macro.start_byte, macro.end_byte):

@@ -134,9 +134,9 @@ class PortedTree(Value, frozen=True, dict=True):
         Args:
             path: relative to the root.
         """
-        if path not in self._known:
-            self._known[path] = self._write(path)
-        return self._known[path]
+        if path not in self._written_files:
+            self._written_files[path] = self._write(path)
+        return self._written_files[path]
 
     def source(self, path: str) -> SourceFile | None:
         """Return a file as it is after the port; None if there is none.
@@ -234,12 +234,14 @@ class PortedTree(Value, frozen=True, dict=True):
         changed = [known[number] for number in before.keys() ^ after.keys()]
         if all(f.edits for f in changed):
             touched = {f.path for f in changed}
-            other._known.update({p: w for p, w in self._known.items() if p not in touched})
+            other._written_files.update(
+                {p: w for p, w in self._written_files.items() if p not in touched}
+            )
         return other
 
     def forget(self) -> None:
         """Let go of the files that were read; they are made anew if asked for."""
-        self._known.clear()
+        self._written_files.clear()
 
     def _write(self, path: str) -> WrittenFile | None:
         before = self.job.workspace.sources.get(path)
@@ -276,6 +278,6 @@ class PortedTree(Value, frozen=True, dict=True):
         return {each.name: each for each in list_added_files(self.job)}
 
     @cached_property
-    def _known(self) -> dict[str, WrittenFile | None]:
+    def _written_files(self) -> dict[str, WrittenFile | None]:
         """The files that were asked for."""
         return {}

@@ -30,7 +30,6 @@ from portkit.workspace.finding import Finding, Place, Status
 from portkit.workspace.manifest import read_manifest
 
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
-_NEAR: Final = 100  # The bytes of white space between an arm and its place.
 _SHOWN: Final = 10  # How many places an error lists.
 
 
@@ -134,10 +133,10 @@ def _enums(whole: Scan, finding: Finding) -> list[str]:
 
 
 def _is_written(whole: Scan, finding: Finding) -> bool:
-    """Whether the arm that a finding would add is there already."""
+    """Whether the arm that a finding would add stands right before or after its place."""
     data = whole.job.workspace.sources[finding.path].data
     return any(
-        text in data[max(0, edit.start - len(text) - _NEAR) : edit.end + len(text) + _NEAR]
+        data[edit.end :].lstrip().startswith(text) or data[: edit.start].rstrip().endswith(text)
         for edit in finding.edits
         if (text := edit.text.strip().encode())
     )

@@ -42,7 +42,7 @@ def apply_checks(scan: Scan) -> Scan:
     if refused:
         rest = add_error_arms(scan, chosen, "it is for you to write", foreign=True)
         by_place = {finding.place: reasons[number] for number, finding in refused.items()}
-        answered = tuple(_answered(f, by_place.pop(f.place, "")) for f in rest.findings)
+        answered = tuple(_explain_error_arm(f, by_place.pop(f.place, "")) for f in rest.findings)
         ported = ported.with_findings(answered)
         places = {finding.place for finding in refused.values()}
         while again := _find_refused(scan, ported):
@@ -66,7 +66,7 @@ def apply_checks(scan: Scan) -> Scan:
     return replace(scan, findings=tuple(sorted((*doubted, *manual), key=sort_key)))
 
 
-def _answered(finding: Finding, reason: str) -> Finding:
+def _explain_error_arm(finding: Finding, reason: str) -> Finding:
     """Return a finding; one whose arm answers with an error says why, and is for review."""
     if not reason:
         return finding
@@ -94,7 +94,7 @@ def _apply_doubts(ported: PortedTree) -> tuple[Finding, ...]:
     A finding that is for review may cast doubt on others, so the tree is read until none is added.
     """
     while reasons := _find_doubts(ported):
-        found = tuple(_doubted(f, reasons.get(id(f), ())) for f in ported.findings)
+        found = tuple(_apply_reasons(f, reasons.get(id(f), ())) for f in ported.findings)
         ported = ported.with_findings(found)
     return ported.findings
 
@@ -112,7 +112,7 @@ def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
     return reasons
 
 
-def _doubted(finding: Finding, reasons: Sequence[str]) -> Finding:
+def _apply_reasons(finding: Finding, reasons: Sequence[str]) -> Finding:
     if not reasons:
         return finding
     message = join_messages(finding.message, *reasons)

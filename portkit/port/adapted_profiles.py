@@ -46,7 +46,7 @@ def adapt_to_cudarc(vendor: VendorProfile, workspace: Workspace) -> VendorProfil
         if only and words.get(vendor.bindings) == facade.module:
             words[vendor.bindings] = f"{facade.module}::{module}"
             facade = replace(facade, shape=module)
-    used = set(_asked(workspace, vendor.bindings)) - vendor.unported.keys()
+    used = set(_find_requested_features(workspace, vendor.bindings)) - vendor.unported.keys()
     unused = tuple(sorted(new for old, new in vendor.libraries.items() if old not in used))
     facade = replace(facade, unused=unused)
     return replace(vendor, names=replace(vendor.names, words=words, below=below), facade=facade)
@@ -67,7 +67,7 @@ def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
                 yield asked[1]
 
 
-def _asked(workspace: Workspace, crate: str) -> Iterator[str]:
+def _find_requested_features(workspace: Workspace, crate: str) -> Iterator[str]:
     """Yield the features of a crate that a manifest asks for.
 
     Source: the Cargo book, chapter "Features", section "Dependency features".

@@ -124,36 +124,36 @@ class MissingName(Value, frozen=True):
 def explain_missing_name(site: Site, finding: Finding) -> str:
     """Return why what is written from a site asks the bindings for what they lack, or nothing."""
     job = site.job
-    if not site.source.path.endswith(".rs") or not _concerns(job, site.source):
+    if not site.source.path.endswith(".rs") or not _uses_cuda_bindings(job, site.source):
         return ""
 
     def imported() -> Mapping[str, tuple[str, ...]]:
-        return _imported(job, _asked(job, site.source.text(0, site.source.size)))
+        return _imported(job, _find_named_paths(job, site.source.text(0, site.source.size)))
 
     found = _exactly(job, site.code, site.memoize("of the bindings", make=imported))
     written = (
         strip_comments_and_strings("\n".join(edit.text for edit in finding.edits)) if found else ""
     )
-    return next((each.reason for each in found if _stands(each, written)), "")
+    return next((each.reason for each in found if _is_named_in(each, written)), "")
 
 
 def explain_missing_in_file(job: PortJob, source: SourceFile, written: Callable[[], str]) -> str:
     """Return what the copy of a file asks the bindings for in vain, or an empty string."""
-    if not _concerns(job, source):
+    if not _uses_cuda_bindings(job, source):
         return ""
     text = source.text(0, source.size)
-    found = _exactly(job, text, _imported(job, _asked(job, text)))
+    found = _exactly(job, text, _imported(job, _find_named_paths(job, text)))
     copy = strip_comments_and_strings(written()) if found else ""
-    said = [*dict.fromkeys(each.reason for each in found if _stands(each, copy))]
+    said = [*dict.fromkeys(each.reason for each in found if _is_named_in(each, copy))]
     more = f", and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
     return "; ".join(said[:_SHOWN]) + more
 
 
-def _stands(lacking: MissingName, copy: str) -> bool:
+def _is_named_in(lacking: MissingName, copy: str) -> bool:
     return re.search(rf"\b{lacking.name}\b", copy) is not None
 
 
-def _concerns(job: PortJob, source: SourceFile) -> bool:
+def _uses_cuda_bindings(job: PortJob, source: SourceFile) -> bool:
     return job.vendor.bindings.encode() in source.data
 
 
@@ -179,7 +179,7 @@ def _imported(job: PortJob, asked: Iterable[_Asked]) -> Mapping[str, tuple[str, 
     }
 
 
-def _asked(job: PortJob, code: str) -> Iterator[_Asked]:
+def _find_named_paths(job: PortJob, code: str) -> Iterator[_Asked]:
     """Yield each path of the source's bindings that code names, and the name that it brings in.
 
     What is brought in by ``*``, or named where it stands, has no name.
@@ -214,7 +214,7 @@ def _lacking(
     job: PortJob, code: str, imported: Mapping[str, tuple[str, ...]]
 ) -> Iterator[MissingName]:
     """Yield what code asks the bindings for and they lack."""
-    asked = [path for _, path in _asked(job, code)]
+    asked = [path for _, path in _find_named_paths(job, code)]
     for name, path in imported.items():
         for found in re.finditer(rf"\b{name}\b", code) if name in code else ():
             if not code[max(found.start() - 2, 0) : found.start()].endswith((".", "::")):
@@ -233,7 +233,7 @@ def _offered(job: PortJob) -> BindingsApi:
 
 
 def _path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
-    return job.memoize("lacked", path, make=lambda: _of_path(job, path))
+    return job.memoize("lacked", path, make=lambda: _find_missing_name(job, path))
 
 
 def _written(job: PortJob, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ def _written(job: PortJob, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(renamed[1:]) if own and _NO_NAMES.isdisjoint(path) else ()
 
 
-def _of_path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
+def _find_missing_name(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
     """Return what the bindings lack of what a path of the source's bindings becomes."""
     below = _written(job, path)
     number = _offered(job).lacks(below)
