@@ -20,6 +20,12 @@ def test_it(unless_proven):
 """
 
 
+@pytest.fixture(autouse=True)
+def _remembers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test as without the setting of CI, which runs every test."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+
 def test_an_input_is_a_text_or_the_names_and_contents_of_files(tmp_path: Path) -> None:
     def write(name: str, text: str) -> str:
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import process_time
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +14,9 @@ from portkit.hipify.translator import translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
+
+    from _typeshed import TraceFunction
 
 
 def texts(code: str) -> list[str]:
@@ -127,12 +130,23 @@ def test_lines_count_from_one() -> None:
     ],
     ids=["nested", "by a macro", "by constants"],
 )
-def test_calls_take_linear_time(nested: Callable[[int], str]) -> None:
-    def seconds(count: int) -> float:
-        start = process_time()
-        translate("x.cu", nested(count).encode())
-        return process_time() - start
+def test_ten_times_the_calls_take_ten_times_the_steps(nested: Callable[[int], str]) -> None:
+    def count_steps(calls: int) -> int:
+        steps = 0
 
-    seconds(1)  # reads the tables
-    few = min(seconds(300) for _ in range(3))
-    assert min(seconds(3000) for _ in range(2)) < 30 * few  # 100 times where the time is quadratic
+        def trace(frame: FrameType, event: str, arg: object) -> TraceFunction:
+            nonlocal steps
+            steps += 1
+            return trace
+
+        source = nested(calls).encode()
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            translate("x.cu", source)
+        finally:
+            sys.settrace(previous)
+        return steps
+
+    count_steps(1)  # reads the tables
+    assert count_steps(500) < 12 * count_steps(50)  # 100 times where the steps are quadratic
