@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.definitions import Definitions, is_declared
+from portkit.checks.definitions import is_declared
 from portkit.checks.ported_tree import Doubt
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def doubt_binary_names(ported: PortedTree) -> Iterator[Doubt]:
         rb"\b(\w*(?:%s)\w*)\s*:\s*(?:Option\s*<\s*)?(?:&\s*(?:'\w+\s+)?str|String)\b"
         % words.encode()
     )
-    definitions = Definitions(ported)
+    definitions = ported.definitions
     for written in ported.find_edited_files(".rs"):
         for piece in written.pieces:
             for match in declared.finditer(written.source.data, piece.start, piece.end):

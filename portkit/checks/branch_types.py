@@ -75,7 +75,7 @@ def check_branch_types(ported: PortedTree) -> Iterator[Refusal]:
     Args:
         ported: the tree after the port.
     """
-    definitions, title = Definitions(ported), ported.job.vendor.title
+    definitions, title = ported.definitions, ported.job.vendor.title
     for written in ported.find_edited_files(".rs"):
         seen: set[int] = set()
         for _, node, piece in find_vendor_names(ported, written):

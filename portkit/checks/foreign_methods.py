@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.definitions import Definitions, vendor_name_pattern
+from portkit.checks.definitions import vendor_name_pattern
 from portkit.checks.known_names import KnownNames
 from portkit.checks.ported_tree import Doubt
 from portkit.port.feature_members import is_external_cuda_feature
@@ -33,7 +33,7 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
         ported: the tree after the port.
     """
     job = ported.job
-    definitions, known = Definitions(ported), KnownNames(job)
+    definitions, known = ported.definitions, KnownNames(job)
     called = re.compile(rb"\.(" + vendor_name_pattern(job) + rb")\s*(?:::<[^;{}]*>)?\(")
     for written in ported.find_edited_files(".rs"):
         if not _takes_unknown(job, written.source.path):

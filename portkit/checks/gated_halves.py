@@ -97,7 +97,7 @@ def check_halves(ported: PortedTree) -> Iterator[Refusal]:
     Args:
         ported: the tree after the port.
     """
-    definitions = Definitions(ported)
+    definitions = ported.definitions
     for written, whole in _find_wholes(ported):
         builds = _find_builds(definitions, written, whole)
         if not _covers_before(whole, builds):
@@ -120,7 +120,7 @@ def doubt_halves(ported: PortedTree) -> Iterator[Doubt]:
     Args:
         ported: the tree after the port.
     """
-    definitions = Definitions(ported)
+    definitions = ported.definitions
     things: dict[int, tuple[Finding, list[str]]] = {}
     for written, whole in _find_wholes(ported):
         of_all = [f for half in (*whole.halves, *whole.impls) for f in half.writers]
@@ -141,13 +141,15 @@ def _find_wholes(ported: PortedTree) -> Iterator[tuple[WrittenFile, _Whole]]:
     for written in ported.find_edited_files(".rs"):
         seen: set[int] = set()
         for piece in written.pieces:
-            if _find_holder(written.tree.root_node, piece.start, piece.end) is None:
-                continue
-            # The halves that no edit touches are in the whole tree alone.
-            holder = _find_holder(written.source.tree.root_node, piece.start, piece.end)
-            if holder is not None and holder.id not in seen:
-                seen.add(holder.id)
-                for whole in _find_wholes_in(written, holder):
+            root = written.tree.root_node
+            holder = _find_holder(root, piece.start, piece.end)
+            if holder is not None and holder.type != "block":
+                # The halves that no edit touches are items, which the whole tree alone has.
+                root = written.source.tree.root_node
+                holder = _find_holder(root, piece.start, piece.end)
+            if holder is not None and holder.start_byte not in seen:
+                seen.add(holder.start_byte)
+                for whole in _find_wholes_in(written, root, holder):
                     yield written, whole
 
 
@@ -161,7 +163,7 @@ def _find_holder(root: Node, start: int, end: int) -> Node | None:
     return node.parent if node is not None else None
 
 
-def _find_wholes_in(written: WrittenFile, holder: Node) -> Iterator[_Whole]:
+def _find_wholes_in(written: WrittenFile, root: Node, holder: Node) -> Iterator[_Whole]:
     """Yield what the children of a node define by halves."""
     halves: dict[str, list[tuple[Node, Sequence[Node]]]] = {}
     impls: dict[str, list[tuple[Node, Sequence[Node]]]] = {}
@@ -183,7 +185,7 @@ def _find_wholes_in(written: WrittenFile, holder: Node) -> Iterator[_Whole]:
                 always.add(name)  # a variable that follows only takes the name over
     for name, found in halves.items():
         if len(found) > 1 and name not in always:
-            yield _read_whole(written, holder, name, found, impls.get(name, ()))
+            yield _read_whole(written, root, holder, name, found, impls.get(name, ()))
 
 
 def _is_named(node: Node) -> bool:
@@ -214,6 +216,7 @@ def _find_bound(pattern: Node) -> Iterator[str]:
 
 def _read_whole(
     written: WrittenFile,
+    root: Node,
     holder: Node,
     name: str,
     found: Iterable[tuple[Node, Sequence[Node]]],
@@ -222,30 +225,29 @@ def _read_whole(
     assert written.before is not None
     start = holder.start_byte
     outer = written.offset_before(start)
-    root = written.before.tree_around([outer]).root_node
+    before = written.before.tree_around([outer]).root_node
+    is_file = holder.parent is None
     return _Whole(
         "" if name[0] == " " else name,
-        tuple(_read_half(written, node, attached) for node, attached in found),
-        tuple(_read_half(written, node, attached) for node, attached in impls),
-        () if holder.parent is None else tuple(find_conditions_around(root, outer)),
-        ()
-        if holder.parent is None
-        else tuple(find_conditions_around(written.source.tree.root_node, start)),
+        tuple(_read_half(written, root, node, attached) for node, attached in found),
+        tuple(_read_half(written, root, node, attached) for node, attached in impls),
+        () if is_file else tuple(find_conditions_around(before, outer)),
+        () if is_file else tuple(find_conditions_around(root, start)),
     )
 
 
-def _read_half(written: WrittenFile, node: Node, attached: Sequence[Node]) -> _Half:
+def _read_half(written: WrittenFile, root: Node, node: Node, attached: Sequence[Node]) -> _Half:
     assert written.before is not None
     start, end = node.start_byte, node.end_byte
     first = min([start, *(a.start_byte for a in attached)])
     new = next((p for p in written.pieces if p.start <= start and end <= p.end), None)
-    after = tuple(find_conditions_around(written.source.tree.root_node, start))
+    after = tuple(find_conditions_around(root, start))
     if new is not None:
         return _Half((new.finding,), is_new=True, before=(), after=after)
     at = written.offset_before(start)
-    root = written.before.tree_around([at]).root_node
+    conditions = tuple(find_conditions_around(written.before.tree_around([at]).root_node, at))
     writers = written.find_writers(first, start - 1) if first < start else ()
-    return _Half(writers, is_new=False, before=tuple(find_conditions_around(root, at)), after=after)
+    return _Half(writers, is_new=False, before=conditions, after=after)
 
 
 def _find_builds(

@@ -180,7 +180,7 @@ def check_gated_members(ported: PortedTree) -> Iterator[Refusal]:
     Args:
         ported: the tree after the port.
     """
-    definitions, elsewhere = Definitions(ported), KnownNames(ported.job)
+    definitions, elsewhere = ported.definitions, KnownNames(ported.job)
     kinds = [_Members(kind, definitions, elsewhere) for kind in (_FIELD, _METHOD)]
     for written in ported.find_edited_files(".rs"):
         for piece in written.pieces:

@@ -96,7 +96,7 @@ def _listed(features: frozenset[str]) -> str:
 
 
 def _find_guards(ported: PortedTree) -> Iterator[_Guard]:
-    definitions = Definitions(ported)
+    definitions = ported.definitions
     for written in ported.find_edited_files(".rs"):
         if _STOPS.search(written.source.data.decode(errors="replace")) is None:
             continue
@@ -115,18 +115,14 @@ def _find_guard(definitions: Definitions, written: WrittenFile, piece: Piece) ->
         node = node.parent
     if node is None or node.parent is None or node.parent.type != "block":
         return None
-    # The steps that no edit touches are in the whole tree alone.
-    whole = written.source.tree.root_node.descendant_for_byte_range(*node.byte_range)
-    while whole is not None and whole.type != "block":
-        whole = whole.parent
-    steps = [*group_attributes(whole)] if whole is not None else []
+    steps = [*group_attributes(node.parent)]
     at = next((i for i, (_, own) in enumerate(steps) if _holds(own, node)), None)
     if at is None or steps[at][0].type not in STEPS:
         return None
     if _STOPS.search(node_text(steps[at][0])) is None or _has_half(steps, at):
         return None
     start = steps[at][0].start_byte
-    after = _conditions(written.source.tree.root_node, start)
+    after = _conditions(root, start)
     place = written.offset_before(start)
     before_root = written.before.tree_around([place]).root_node
     before = _conditions(before_root, place)

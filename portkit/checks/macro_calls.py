@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.ported_tree import Refusal
@@ -27,7 +26,6 @@ _UNMATCHED: Final = (
     "No rule of {name}! accepts this call after the port. No build would compile. Write the rule"
     " and the call by hand."
 )
-_CALL: Final = re.compile(rb"(\w+)\s*!\s*[(\[{]")
 _DEEPEST: Final = 4
 """How many macros are expanded within each other."""
 
@@ -51,9 +49,8 @@ def check_macro_calls(ported: PortedTree) -> Iterator[Refusal]:
     def find_before(name: str) -> tuple[Node, ...]:
         return find_definitions(job, name)
 
-    for written in ported.find_written_files(".rs"):
-        calls_own = any(is_defined(job, each) for each in _find_names(written))
-        for piece in written.pieces if written.before is not None and calls_own else ():
+    for written in ported.find_edited_files(".rs"):
+        for piece in written.pieces:
             for old, new in _find_calls(job, written, piece):
                 name = find_macro_name(new)
                 fits = _is_accepted(new, find_after)
@@ -62,11 +59,6 @@ def check_macro_calls(ported: PortedTree) -> Iterator[Refusal]:
                     fits = not gains or _has_parameter(ported, find_after(name))
                 if not fits and _is_accepted(old, find_before) is not False:
                     yield Refusal((piece.finding,), _UNMATCHED.format(name=name))
-
-
-def _find_names(written: WrittenFile) -> frozenset[str]:
-    """Return the macros that a file calls."""
-    return frozenset(match[1].decode() for match in _CALL.finditer(written.source.data))
 
 
 def _find_calls(job: PortJob, written: WrittenFile, piece: Piece) -> Iterator[tuple[Node, Node]]:

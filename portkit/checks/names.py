@@ -22,7 +22,7 @@ from portkit.checks.definitions import (
     is_name,
 )
 from portkit.checks.ported_tree import Refusal
-from portkit.checks.scopes import Scopes, find_self_type
+from portkit.checks.scopes import find_self_type
 from portkit.syntax.cfg import find_conditions_around
 from portkit.syntax.source_file import field_text, node_text
 from portkit.syntax.value import Value
@@ -68,7 +68,7 @@ def check_names(ported: PortedTree) -> Iterator[Refusal]:
     Args:
         ported: the tree after the port.
     """
-    definitions = Definitions(ported)
+    definitions = ported.definitions
     for written in ported.find_edited_files(".rs"):
         for use in _uses(ported, written):
             if reason := _why_missing(definitions, use):
@@ -179,7 +179,8 @@ def _why_not_made(definitions: Definitions, use: _Use) -> str:
     if before is None or path is None or path.type != "scoped_identifier":
         return ""
     head = field_text(path, "path")
-    owner = find_self_type(path) if head == "Self" else Scopes().resolve_name(path, head)
+    scopes = use.written.scopes
+    owner = find_self_type(path) if head == "Self" else scopes.resolve_name(path, head)
     owner = owner.rpartition("::")[2]
     if definitions.has_variant_of(owner, before) or not definitions.has_enum(owner):
         return ""
@@ -206,7 +207,8 @@ def _why_no_field(definitions: Definitions, use: _Use, value: Node) -> str:
         return ""
     head = field_text(holder, "name")
     owner = find_self_type(holder) if head == "Self" else head
-    path = Scopes().resolve_name(holder, owner.partition("::")[0]) if "::" not in owner else owner
+    scopes = use.written.scopes
+    path = scopes.resolve_name(holder, owner) if "::" not in owner else owner
     name = re.sub(r"<.*", "", path.rpartition("::")[2])
     if not name:
         return ""

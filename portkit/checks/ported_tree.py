@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from portkit.checks.definitions import Definitions
+from portkit.checks.scopes import Scopes
 from portkit.port.new_files import list_added_files
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
@@ -67,6 +69,11 @@ class WrittenFile(Value, frozen=True, dict=True):
         """The syntax tree of at least the items that an edit touches; cheaper than all."""
         return self.source.tree if self.before is None else self.tree_around(())
 
+    @cached_property
+    def scopes(self) -> Scopes:
+        """The names that are in scope in ``tree``."""
+        return Scopes()
+
     def tree_around(self, places: Sequence[int]) -> Tree:
         """Return a syntax tree that has the items of some places and those that an edit touches.
 
@@ -96,6 +103,16 @@ class WrittenFile(Value, frozen=True, dict=True):
         """Return the findings that write or remove bytes in ``[start, end]``, each once."""
         found = {id(p.finding): p.finding for p in self.pieces if p.start <= end and p.end >= start}
         return tuple(found.values())
+
+    def with_replaced(self, replaced: Mapping[int, Finding]) -> WrittenFile:
+        """Return the file with other findings in the place of some, by their `id`."""
+        if not any(id(piece.finding) in replaced for piece in self.pieces):
+            return self
+        pieces = (
+            piece._replace(finding=replaced.get(id(piece.finding), piece.finding))
+            for piece in self.pieces
+        )
+        return WrittenFile(self.source, self.before, tuple(pieces))
 
     @cached_property
     def writers(self) -> tuple[Finding, ...]:
@@ -127,6 +144,11 @@ class PortedTree(Value, frozen=True, dict=True):
             if finding.edits:
                 found.setdefault(finding.path, []).append(finding)
         return {path: tuple(each) for path, each in sorted(found.items())}
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """What the tree defines; all checks share it."""
+        return Definitions(self)
 
     def written(self, path: str) -> WrittenFile | None:
         """Return a file as the port writes it; None if the port leaves it as it is or lacks it.
@@ -237,6 +259,21 @@ class PortedTree(Value, frozen=True, dict=True):
             other._written_files.update(
                 {p: w for p, w in self._written_files.items() if p not in touched}
             )
+        return other
+
+    def with_replaced(self, replaced: Mapping[int, Finding]) -> PortedTree:
+        """Return the tree with findings that say other things and write the same.
+
+        Args:
+            replaced: each that takes the place of another, by the `id` of that one.
+        """
+        other = PortedTree(self.job, tuple(replaced.get(id(f), f) for f in self.findings))
+        other._written_files.update(
+            {
+                path: None if written is None else written.with_replaced(replaced)
+                for path, written in self._written_files.items()
+            }
+        )
         return other
 
     def forget(self) -> None:

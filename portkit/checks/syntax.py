@@ -41,7 +41,7 @@ def check_syntax(ported: PortedTree) -> Iterator[Refusal]:
             continue
         yield Refusal(_find_writers(written), _BROKEN.format(language="Rust"))
     for written in ported.find_written_files(".toml"):
-        if _is_toml(written.source.data) or _was_broken(written):
+        if written.manifest is not None or _is_toml(written.source.data) or _was_broken(written):
             continue
         yield Refusal(_find_spoilers(written), _BROKEN.format(language="TOML"))
 

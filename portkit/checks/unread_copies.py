@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.definitions import Definitions, find_vendor_names, is_declared, is_name
+from portkit.checks.definitions import find_vendor_names, is_declared, is_name
 from portkit.checks.ported_tree import Refusal
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def check_readers(ported: PortedTree) -> Iterator[Refusal]:
     Args:
         ported: the tree after the port.
     """
-    definitions = Definitions(ported)
+    definitions = ported.definitions
     for written in ported.find_edited_files(".rs"):
         for match, node, piece in find_vendor_names(ported, written):
             name = match[0].decode()

@@ -94,8 +94,8 @@ def _apply_doubts(ported: PortedTree) -> tuple[Finding, ...]:
     A finding that is for review may cast doubt on others, so the tree is read until none is added.
     """
     while reasons := _find_doubts(ported):
-        found = tuple(_apply_reasons(f, reasons.get(id(f), ())) for f in ported.findings)
-        ported = ported.with_findings(found)
+        doubted = [f for f in ported.findings if id(f) in reasons]
+        ported = ported.with_replaced({id(f): _apply_reasons(f, reasons[id(f)]) for f in doubted})
     return ported.findings
 
 
@@ -113,8 +113,6 @@ def _find_doubts(ported: PortedTree) -> dict[int, list[str]]:
 
 
 def _apply_reasons(finding: Finding, reasons: Sequence[str]) -> Finding:
-    if not reasons:
-        return finding
     message = join_messages(finding.message, *reasons)
     return replace(finding, applicability=_weaken(finding.applicability), message=message)
 

@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 from typing import Final
 
 from tree_sitter import Language, Node, Parser, Point, Range, Tree
@@ -106,8 +107,8 @@ class SourceFile(Value, frozen=True, dict=True):
     @cached_property
     def line_starts(self) -> list[int]:
         """The offset of the first byte of each line."""
-        lengths = (len(line) + 1 for line in self.data.split(b"\n"))
-        return list(accumulate(lengths, initial=0))[:-1]
+        before = accumulate(map(len, self.data.split(b"\n")), initial=0)
+        return [*map(add, before, count())][:-1]  # a line feed ends each
 
     @property
     def newline(self) -> str:
