@@ -34,6 +34,9 @@ _KEYWORDS: Final = (
     rb"\b(?:fn|struct|enum|union|trait|type|mod|const|static|macro_rules!)\s+(?:mut\s+|ref\s+)?"
     rb"(?:r#)?"
 )
+_BEFORE_A_MEMBER: Final = rb"(?<![\w.:])(?:r#)?"
+_AFTER_A_MEMBER: Final = rb"(?=\s*(?::(?!:)|[,({=}>/#]))"
+"""Bytes around a field, a variant and a type parameter, among others."""
 _KEYWORD: Final = re.compile(_KEYWORDS + rb"\Z")
 _ENUM: Final = re.compile(rb"\benum\s+(\w+)")
 _MOST_FEATURES: Final = 6
@@ -351,13 +354,16 @@ class Definitions(Value, frozen=True, dict=True):
                     yield call
 
     def _declared(self, name: str) -> Iterator[Definition]:
-        items = re.compile(_KEYWORDS + rb"%s\b" % re.escape(name).encode())
+        word = re.escape(name).encode()
+        items = re.compile(_KEYWORDS + rb"%s\b" % word)
+        member = re.compile(_BEFORE_A_MEMBER + rb"(%s)" % word + _AFTER_A_MEMBER)
         for path, source in self.sources.items():
             if name.encode() not in source.data:
                 continue
             for match in items.finditer(source.data):
                 yield Definition(path, match.start())
-            for node in _nodes(source, name):
+            places = [match.start(1) for match in member.finditer(source.data)]
+            for node in _nodes_at(source, name, places):
                 if node.parent is not None and node.parent.type in _DECLARES:
                     yield Definition(path, node.start_byte)
 
@@ -451,9 +457,14 @@ def _word_around(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _nodes(source: SourceFile, name: str) -> Iterator[Node]:
-    at = [*find_occurrences(source.data, name.encode())]
-    root = source.tree_around(at).root_node
-    for each in at:
+    return _nodes_at(source, name, [*find_occurrences(source.data, name.encode())])
+
+
+def _nodes_at(source: SourceFile, name: str, places: Sequence[int]) -> Iterator[Node]:
+    if not places:
+        return
+    root = source.tree_around(places).root_node
+    for each in places:
         node = root.descendant_for_byte_range(each, each + len(name) - 1)
         if node is not None and node.text in (name.encode(), b"r#" + name.encode()):
             yield node

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from portkit.checks.ported_tree import PortedTree
     from portkit.context.port_job import PortJob
+    from portkit.workspace.cargo_workspace import Crate
 
 _FOREIGN: Final = (
     "`{original}` is another crate's. Check that the crate offers `{name}` for {title}"
@@ -35,8 +36,10 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
     job = ported.job
     definitions, known = ported.definitions, KnownNames(job)
     called = re.compile(rb"\.(" + vendor_name_pattern(job) + rb")\s*(?:::<[^;{}]*>)?\(")
+    unknown = {each.directory for each in job.workspace.crates if _takes_unknown(job, each)}
     for written in ported.find_edited_files(".rs"):
-        if not _takes_unknown(job, written.source.path):
+        crate = job.workspace.crate_of(written.source.path)
+        if crate is None or crate.directory not in unknown:
             continue
         for piece in written.pieces:
             for match in called.finditer(written.source.data, piece.start, piece.end):
@@ -49,10 +52,9 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
                     yield Doubt(piece.finding, said)
 
 
-def _takes_unknown(job: PortJob, path: str) -> bool:
-    """Whether the crate of a file turns CUDA on in another one, whose port nothing tells of."""
-    crate = job.workspace.crate_of(path)
-    features = crate.manifest.get("features", {}) if crate is not None else {}
+def _takes_unknown(job: PortJob, crate: Crate) -> bool:
+    """Whether a crate turns CUDA on in another one, whose port nothing tells of."""
+    features = crate.manifest.get("features", {})
     members = (each for asked in features.values() if isinstance(asked, list) for each in asked)
     return any(
         isinstance(each, str) and is_external_cuda_feature(job, crate, each) for each in members

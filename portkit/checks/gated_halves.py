@@ -9,7 +9,7 @@ at ROCm's first half, both are one decision.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from portkit.checks.definitions import Definitions, do_conditions_hold, is_declared
 from portkit.checks.ported_tree import Doubt, Refusal
@@ -19,6 +19,7 @@ from portkit.syntax.cfg import Cfg, find_attributes, find_conditions_around, par
 from portkit.syntax.imports import find_imported_names
 from portkit.syntax.source_file import field_text, group_attributes
 from portkit.syntax.value import Value
+from portkit.syntax.word_search import find_occurrences
 from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
@@ -36,6 +37,28 @@ _LOST: Final = (
 _TOGETHER: Final = (
     "It is one half of {thing}, and the other half is for review. Decide both together"
 )
+
+
+class _Trees(NamedTuple):
+    """The syntax trees of a file that have a holder of halves; not always all of the file.
+
+    Attributes:
+        written: the file.
+        before: the root before the port.
+        after: the root after it.
+    """
+
+    written: WrittenFile
+    before: Node
+    after: Node
+
+    def conditions_before(self, offset: int) -> tuple[Cfg, ...]:
+        """Return the conditions before the port around an offset in the file before it."""
+        return tuple(find_conditions_around(self.before, offset))
+
+    def conditions_after(self, offset: int) -> tuple[Cfg, ...]:
+        """Return the conditions after the port around an offset in the file after it."""
+        return tuple(find_conditions_around(self.after, offset))
 
 
 class _Half(Value, frozen=True):
@@ -144,13 +167,24 @@ def _find_wholes(ported: PortedTree) -> Iterator[tuple[WrittenFile, _Whole]]:
             root = written.tree.root_node
             holder = _find_holder(root, piece.start, piece.end)
             if holder is not None and holder.type != "block":
-                # The halves that no edit touches are items, which the whole tree alone has.
-                root = written.source.tree.root_node
+                # The halves that no edit touches are items of the same names.
+                root = written.tree_around(_find_places(written, holder)).root_node
                 holder = _find_holder(root, piece.start, piece.end)
             if holder is not None and holder.start_byte not in seen:
                 seen.add(holder.start_byte)
                 for whole in _find_wholes_in(written, root, holder):
                     yield written, whole
+
+
+def _find_places(written: WrittenFile, holder: Node) -> list[int]:
+    """Return where a file has the names that edited children of a node define."""
+    edited = (
+        node
+        for node, attached in group_attributes(holder)
+        if written.find_writers(min(n.start_byte for n in (node, *attached)), node.end_byte)
+    )
+    names = {name.encode() for node in edited for name in _find_names(node)}
+    return sorted(at for name in names for at in find_occurrences(written.source.data, name))
 
 
 def _find_holder(root: Node, start: int, end: int) -> Node | None:
@@ -183,9 +217,15 @@ def _find_wholes_in(written: WrittenFile, root: Node, holder: Node) -> Iterator[
                 halves.setdefault(name, []).append((node, attached))
             elif node.type != "let_declaration" or name not in halves:
                 always.add(name)  # a variable that follows only takes the name over
-    for name, found in halves.items():
-        if len(found) > 1 and name not in always:
-            yield _read_whole(written, root, holder, name, found, impls.get(name, ()))
+    several = {n: each for n, each in halves.items() if len(each) > 1 and n not in always}
+    if not several:
+        return
+    assert written.before is not None
+    nodes = (node for name, each in several.items() for node, _ in (*each, *impls.get(name, ())))
+    places = [written.offset_before(node.start_byte) for node in (holder, *nodes)]
+    trees = _Trees(written, written.before.tree_around(places).root_node, root)
+    for name, found in several.items():
+        yield _read_whole(trees, holder, name, found, impls.get(name, ()))
 
 
 def _is_named(node: Node) -> bool:
@@ -215,39 +255,35 @@ def _find_bound(pattern: Node) -> Iterator[str]:
 
 
 def _read_whole(
-    written: WrittenFile,
-    root: Node,
+    trees: _Trees,
     holder: Node,
     name: str,
     found: Iterable[tuple[Node, Sequence[Node]]],
     impls: Iterable[tuple[Node, Sequence[Node]]],
 ) -> _Whole:
-    assert written.before is not None
     start = holder.start_byte
-    outer = written.offset_before(start)
-    before = written.before.tree_around([outer]).root_node
+    outer = trees.written.offset_before(start)
     is_file = holder.parent is None
     return _Whole(
         "" if name[0] == " " else name,
-        tuple(_read_half(written, root, node, attached) for node, attached in found),
-        tuple(_read_half(written, root, node, attached) for node, attached in impls),
-        () if is_file else tuple(find_conditions_around(before, outer)),
-        () if is_file else tuple(find_conditions_around(root, start)),
+        tuple(_read_half(trees, node, attached) for node, attached in found),
+        tuple(_read_half(trees, node, attached) for node, attached in impls),
+        () if is_file else trees.conditions_before(outer),
+        () if is_file else trees.conditions_after(start),
     )
 
 
-def _read_half(written: WrittenFile, root: Node, node: Node, attached: Sequence[Node]) -> _Half:
-    assert written.before is not None
+def _read_half(trees: _Trees, node: Node, attached: Sequence[Node]) -> _Half:
+    written = trees.written
     start, end = node.start_byte, node.end_byte
     first = min([start, *(a.start_byte for a in attached)])
     new = next((p for p in written.pieces if p.start <= start and end <= p.end), None)
-    after = tuple(find_conditions_around(root, start))
+    after = trees.conditions_after(start)
     if new is not None:
         return _Half((new.finding,), is_new=True, before=(), after=after)
     at = written.offset_before(start)
-    conditions = tuple(find_conditions_around(written.before.tree_around([at]).root_node, at))
     writers = written.find_writers(first, start - 1) if first < start else ()
-    return _Half(writers, is_new=False, before=conditions, after=after)
+    return _Half(writers, is_new=False, before=trees.conditions_before(at), after=after)
 
 
 def _find_builds(

@@ -98,8 +98,6 @@ def _listed(features: frozenset[str]) -> str:
 def _find_guards(ported: PortedTree) -> Iterator[_Guard]:
     definitions = ported.definitions
     for written in ported.find_edited_files(".rs"):
-        if _STOPS.search(written.source.data.decode(errors="replace")) is None:
-            continue
         for piece in written.pieces:
             if (guard := _find_guard(definitions, written, piece)) is not None:
                 yield guard

@@ -72,7 +72,7 @@ def find_hip_names(workspace: Workspace) -> Mapping[str, str]:
     symbols = {
         symbol
         for path, source in workspace.sources.items()
-        if path.endswith(".rs") and b"extern" in source.data and _DECLARED.search(source.data)
+        if path.endswith(".rs") and b"extern " in source.data and _DECLARED.search(source.data)
         for block in find_foreign_blocks(source)
         for symbol in block.symbols
         if _OF_API.fullmatch(symbol)
