@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import add_file
-from device_support import PROGRAMS
-from runtime_answers import DIFFERENT, SAME
 
 from portkit.errors import ToolError
 from portkit.verify.emulator import VARIABLE, find_emulator
@@ -53,24 +51,15 @@ LACKING = (
 )
 
 
-def compile_program(source: Path, program: Path) -> None:
-    hipcc = os.environ.get("HIPCC", "hipcc")
-    arch = f"--offload-arch={EMULATED}"
-    command = [hipcc, "-std=c++17", arch, source, "-o", program]
-    subprocess.run(command, cwd=program.parent, check=True)
-
-
 def run(folder: Path, kernel: str) -> subprocess.CompletedProcess[str]:
     """Compile a kernel with its program, and run that on the emulator."""
-    source = add_file(folder, "program.hip", (HEAD + kernel + MAIN).encode())
-    compile_program(source, folder / "program")
-    return emulate(folder, folder / "program")
-
-
-def emulate(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a program on the emulator, which writes into a folder."""
+    emulator = find_emulator(EMULATED)
+    add_file(folder, "program.hip", (HEAD + kernel + MAIN).encode())
+    hipcc = os.environ.get("HIPCC", "hipcc")
+    arch = f"--offload-arch={EMULATED}"
+    subprocess.run([hipcc, arch, "program.hip", "-o", "program"], cwd=folder, check=True)
     return subprocess.run(
-        [*find_emulator(EMULATED).command, *command],
+        [*emulator.command, folder / "program"],
         capture_output=True,
         text=True,
         env={**os.environ, "ROCJITSU_RUNTIME_DIR": str(folder)},
@@ -88,18 +77,6 @@ def test_a_missing_instruction_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, LACKING)
     assert done.returncode != 0
     assert "  what():  Unimplemented instruction: ds_gws_barrier\n" in done.stderr
-
-
-def test_the_runtime_answers_as_the_table_says(tmp_path: Path) -> None:
-    """The CPU device answers the same questions in ``tests/device/test_device_answers.py``."""
-    compile_program(PROGRAMS / "answers.hip", tmp_path / "answers")
-    expected = SAME | {name: each.amd for name, each in DIFFERENT.items()}
-    # The emulator's warnings come first.
-    found = {
-        name: emulate(tmp_path, tmp_path / "answers", name).stdout.splitlines()[-1:]
-        for name in expected
-    }
-    assert found == {name: [answer] for name, answer in expected.items()}
 
 
 def test_every_gpu_is_listed() -> None:
