@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+RELEASE: Final = "6.4"
+"""AMD's answers are those of this HIP."""
 UNSUPPORTED: Final = "ErrorStreamCaptureUnsupported"
 BROKEN: Final = "ErrorStreamCaptureInvalidated"
 REFUSED: Final = f"{UNSUPPORTED}, then {BROKEN}"

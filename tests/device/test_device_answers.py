@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from device_support import PROGRAMS, WAVES, build, run
-from runtime_answers import DIFFERENT, SAME
+from runtime_answers import DIFFERENT, RELEASE, SAME
 
 from portkit.verify.emulator import FOLDER, VARIABLE, find_emulator
 from portkit.verify.options import EMULATED
@@ -53,11 +53,13 @@ def test_answers_about_captures_do_not_depend_on_when_work_is_done(program: Path
     reason="AMD's emulator is not installed",
 )
 def test_amd_s_runtime_answers_as_the_table_says(tmp_path: Path) -> None:
+    emulator = find_emulator(EMULATED)
+    if not any(note.startswith(f"HIP {RELEASE} ") for note in emulator.notes):
+        pytest.skip(f"the table has the answers of HIP {RELEASE}")
     hipcc = os.environ.get("HIPCC", "hipcc")
     compiled = tmp_path / "answers"
     arch = f"--offload-arch={EMULATED}"
     subprocess.run([hipcc, "-std=c++17", arch, SOURCE, "-o", compiled], check=True)
-    emulator = find_emulator(EMULATED)
 
     def ask(name: str) -> str:
         done = subprocess.run(

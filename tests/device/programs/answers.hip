@@ -448,6 +448,7 @@ QUESTION(an_event_from_before_a_capture_is_waited_for) {
 QUESTION(an_event_of_another_stream_is_asked_beside_a_thread_local_capture) {
   hipEvent_t there = event();
   NEED(hipEventRecord(there, stream()));
+  NEED(hipEventSynchronize(there));
   return beside(LOCAL, [=](hipStream_t) { return join(hipEventQuery(there)); });
 }
 
