@@ -142,16 +142,22 @@ DIFFERENT: Final = {
         "ErrorInvalidConfiguration", "Success", "more blocks than the device says that it supports"
     ),
     "a_launch_of_no_blocks": Difference(
-        "ErrorInvalidConfiguration", "ErrorInvalidValue", "as of HIP 7"
+        "ErrorInvalidConfiguration",
+        "ErrorInvalidValue",
+        "the CPU device follows the sources of another release",
     ),
     "a_launch_of_no_threads": Difference(
-        "ErrorInvalidConfiguration", "ErrorInvalidValue", "as of HIP 7"
+        "ErrorInvalidConfiguration",
+        "ErrorInvalidValue",
+        "the CPU device follows the sources of another release",
     ),
     "a_launch_of_too_many_threads": Difference(
-        "ErrorInvalidConfiguration", "ErrorInvalidValue", "as of HIP 7"
+        "ErrorInvalidConfiguration",
+        "ErrorInvalidValue",
+        "the CPU device follows the sources of another release",
     ),
     "an_event_of_another_stream_is_asked_beside_a_thread_local_capture": Difference(
-        REFUSED, ALLOWED, "CUDA refuses it"
+        REFUSED, ALLOWED, "the CPU device follows the sources of another release"
     ),
     "an_integer_divided_by_zero": Difference("-1", "8", "it has no value"),
     "blocks_beyond_the_bounds_of_the_kernel": Difference(
@@ -172,7 +178,9 @@ DIFFERENT: Final = {
     "shared_memory_of_a_block": Difference(
         "65536 0", "65536 65536", "older releases answer 0 for the second value"
     ),
-    "the_last_error_after_a_success": Difference("ErrorInvalidDevice", "Success", "as of HIP 7"),
+    "the_last_error_after_a_success": Difference(
+        "ErrorInvalidDevice", "Success", "the CPU device follows the sources of another release"
+    ),
     "the_middle_of_memory_is_freed": Difference(
         "ErrorInvalidValue", "Success", "the program frees an address that it did not get"
     ),
