@@ -138,6 +138,8 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
     require(capture->mode == hipStreamCaptureModeRelaxed ||
                 capture->thread == std::this_thread::get_id(),
             hipErrorStreamCaptureWrongThread);
+    // The capture goes on, so that the other stream can still come back.
+    require(capture->broken || capture->joined(stream.get()), hipErrorStreamCaptureUnjoined);
     end(capture);
     stream->set_capture(nullptr);
     stream->unfit = capture->broken.load();

@@ -259,6 +259,18 @@ void Capture::wait(const Stream *stream, const std::vector<size_t> &others) {
   own.insert(own.end(), others.begin(), others.end());
 }
 
+bool Capture::joined(const Stream *stream) const {
+  std::vector<bool> there(items.size());
+  const std::function<void(size_t)> reach = [&](size_t place) {
+    if (there[place]) return;
+    there[place] = true;
+    for (const size_t other : items[place].after) reach(other);
+  };
+  const auto last = before.find(stream);
+  if (last != before.end()) std::for_each(last->second.begin(), last->second.end(), reach);
+  return std::find(there.begin(), there.end(), false) == there.end();
+}
+
 std::vector<Work> Capture::last_first() const {
   std::vector<Work> order;
   std::vector<bool> there(items.size());
@@ -277,7 +289,7 @@ std::shared_ptr<Stream> stream_of(hipStream_t handle) {
   if (handle == hipStreamPerThread) return after_capture(thread_stream(current_device()));
   std::lock_guard<std::mutex> lock(streams().mutex);
   const auto found = streams().by_handle.find(handle);
-  require(found != streams().by_handle.end(), hipErrorInvalidHandle);
+  require(found != streams().by_handle.end(), hipErrorContextIsDestroyed);
   return after_capture(found->second);
 }
 

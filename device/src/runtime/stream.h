@@ -43,6 +43,8 @@ struct Capture {
   // What is recorded by an event on a stream, and what a stream that waits for that comes after.
   const std::vector<size_t> &recorded(const Stream *stream) { return before[stream]; }
   void wait(const Stream *stream, const std::vector<size_t> &items);
+  // Whether all work comes before what a stream would do next.
+  bool joined(const Stream *stream) const;
   // The work in an order in which what was put in last is done as soon as it may be.
   std::vector<Work> last_first() const;
 
