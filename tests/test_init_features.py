@@ -120,3 +120,25 @@ def test_a_missing_lock_file_is_said(tmp_path: Path) -> None:
     )
     assert "The tree has no Cargo.lock" in text
     assert "`cargo generate-lockfile`" in text
+
+
+def test_build_files_that_name_cuda_are_listed(tmp_path: Path) -> None:
+    _, text = init(
+        tmp_path,
+        {
+            "Cargo.toml": PACKAGE.format("tern")
+            + '[dependencies]\ncudarc = { version = "0.19", optional = true }\n\n[features]\n'
+            'cuda = ["dep:cudarc"]\n',
+            "src/lib.rs": USES.format("cuda"),
+            "Dockerfile": "FROM nvidia/cuda:12.4\nRUN cargo build --features cuda\n",
+            ".github/workflows/gpu.yml": "run: cargo test --features cuda\n",
+            ".cargo/config.toml": '[env]\nCUDA_COMPUTE_CAP = "80"\n',
+            "scripts/run.sh": "cargo run\n",
+            "target/Makefile": "nvcc:\n",
+        },
+    )
+    assert "# - Dockerfile: 2 lines name CUDA, and portkit does not read it." in text
+    assert "# - .github/workflows/gpu.yml: one line names CUDA" in text
+    assert "# - .cargo/config.toml: one line names CUDA" in text
+    assert "run.sh" not in text
+    assert "Makefile" not in text

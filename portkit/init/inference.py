@@ -15,6 +15,7 @@ from portkit.context.port_job import PortJob
 from portkit.engine.dependency_ports import add_dependency_ports
 from portkit.engine.scan import Scan
 from portkit.fetch.workspace import list_published_crates
+from portkit.init.build_files import list_build_files
 from portkit.init.draft import Draft, Inferred, Question
 from portkit.port import cuda_only_deps, cuda_tools
 from portkit.port.hip_bindings import has_bindings_dependency
@@ -32,6 +33,8 @@ from portkit.workspace.manifest import parse_manifest
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
 """How the name of an error begins that says that a backend was not built."""
 _TRANSLATED: Final = ".cu"
+_LISTED: Final = 8
+"""How many build files have a line each."""
 _TRIAL: Final = re.compile("(?:examples?|bench(?:es|marks?)?|demos?|tests?|test-[a-z]+)")
 
 
@@ -66,6 +69,7 @@ def infer_profile(found: Scan) -> Draft:
             *_list_undecided(job, whole),
             *_list_unbound(job, uses, bindings),
             *_list_unlocked(job),
+            *_list_build_files(job),
         ),
     )
 
@@ -355,6 +359,16 @@ def _list_features(found: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     if len(found) > 1:
         listed = " and ".join(sorted(found))
         yield f"The features {listed} lead to CUDA: name one as source_feature in this profile"
+
+
+def _list_build_files(job: PortJob) -> Iterator[str]:
+    found = [*list_build_files(job.workspace.root)]
+    for path, count in found[:_LISTED]:
+        lines = "one line names" if count == 1 else f"{count} lines name"
+        yield f"{path}: {lines} CUDA, and portkit does not read it. Write what ROCm needs there"
+    if len(found) > _LISTED:
+        paths = ", ".join(path for path, _ in found[_LISTED:])
+        yield f"So with {len(found) - _LISTED} more files: {paths}"
 
 
 def _list_unlocked(job: PortJob) -> Iterator[str]:
