@@ -157,6 +157,16 @@ def test_a_builder_that_another_crate_takes_too_is_shared() -> None:
     assert "forge-cuda-anvil" not in whole_of({"shop/Cargo.toml": taken})
 
 
+def test_a_crate_of_tests_is_cuda_only_by_its_name() -> None:
+    tested = '\n[dev-dependencies]\nforge-hammer = { path = "../hammer" }\n'
+    members = FILES["Cargo.toml"].replace('"shop"', '"shop", "a", "b"')
+    crates = {"a": "check-cuda", "b": "check-all"}
+    manifests = {f"{n}/Cargo.toml": PACKAGE.format(c) + tested for n, c in crates.items()}
+    found = whole_of({"Cargo.toml": members, **manifests, "a/src/lib.rs": "", "b/src/lib.rs": ""})
+    assert found["check-cuda"] == "check-rocm"
+    assert "check-all" not in found
+
+
 @pytest.mark.parametrize(
     "library",
     [

@@ -47,9 +47,10 @@ def find_whole_crates(
 
     One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
     crate, and none of them by a feature of its own, that declares functions of CUDA's API in every
-    build, or that compiles for CUDA in every build. A crate that runs CUDA's compiler for build
-    scripts is one if only such crates take it. What the profile keeps is none, nor is one whose
-    kernels are translated beside themselves.
+    build, or that compiles for CUDA in every build. So does a crate named after CUDA whose tests
+    need such a crate. A crate that runs CUDA's compiler for build scripts is one if only such
+    crates take it. What the profile keeps is none, nor is one whose kernels are translated beside
+    themselves.
     """
     from portkit.port.c_declarations import declares_cuda_always
 
@@ -247,6 +248,11 @@ def _needs(
     crate: Crate,
     known: Mapping[str, CudaOnlyCrate],
 ) -> bool:
+    tests = list_table_entries(workspace, crate.manifest.get("dev-dependencies"))
+    if vendor.source in crate.name and any(
+        str(said.get("package", name)) in known for name, said in tests
+    ):
+        return True  # tests of CUDA by the crate's name
     for name, said in list_table_entries(workspace, crate.manifest.get("dependencies")):
         package = str(said.get("package", name))
         if said.get("optional"):
