@@ -13,7 +13,7 @@ from portkit.context.port_job import PortJob
 from portkit.syntax.cfg import parse_conditions
 from portkit.syntax.imports import find_imported_names
 from portkit.syntax.items import ITEMS, describe_item
-from portkit.syntax.name_table import strip_comments
+from portkit.syntax.name_table import NO_CODE
 from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
@@ -21,7 +21,7 @@ from portkit.workspace.cargo_workspace import CUDA_CODE
 from portkit.workspace.finding import Applicability, Edit, Finding, NewFile, Status
 
 _CONTAINERS = frozenset({"impl_item", "trait_item"})
-_WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]""")
+_WORD = re.compile(r"\w+|[^\s\w{},;]")
 
 
 class MissingItem(Value, frozen=True):
@@ -91,7 +91,15 @@ def _list_symbols(missing: Sequence[MissingItem]) -> str:
 
 def count_words(text: str) -> Counter[str]:
     """Return the words of Rust source, without layout and comments, in no order."""
-    return Counter(_WORD.findall(strip_comments(text)))
+    words: Counter[str] = Counter()
+    at = 0
+    for literal in NO_CODE.finditer(text):
+        words.update(_WORD.findall(text, at, literal.start()))
+        if not literal[0].startswith("/"):
+            words[literal[0]] += 1
+        at = literal.end()
+    words.update(_WORD.findall(text, at))
+    return words
 
 
 def _compare(
