@@ -142,3 +142,21 @@ def test_build_files_that_name_cuda_are_listed(tmp_path: Path) -> None:
     assert "# - .cargo/config.toml: one line names CUDA" in text
     assert "run.sh" not in text
     assert "Makefile" not in text
+
+
+def test_a_script_that_cargo_does_not_read_is_kept_with_a_reason(tmp_path: Path) -> None:
+    profile, _ = init(
+        tmp_path,
+        {
+            "Cargo.toml": PACKAGE.format("tern")
+            + '[dependencies]\ncudarc = { version = "0.19", optional = true }\n\n[features]\n'
+            'cuda = ["dep:cudarc"]\n',
+            "src/lib.rs": USES.format("cuda"),
+            "ci/tidy.py": 'ARGUMENTS = ["-x", "cuda", "--cuda-path=/opt"]\nCUDA = 1\n',
+            ".typos.toml": 'words = ["cudaFree"]\n',
+            "kit/__init__.py": "",
+            "kit/paths.py": 'CUDA = "/usr/local/cuda"\n',
+        },
+    )
+    assert [each["path"] for each in profile["keep"]] == [".typos.toml", "ci/tidy.py"]
+    assert profile["keep"][1]["reason"].startswith("cargo does not read it; 2 lines name a backend")

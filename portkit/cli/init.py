@@ -88,6 +88,8 @@ def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> 
         yield f"  bindings = {draft.bindings.value}: {draft.bindings.evidence}"
     for source in draft.sources:
         yield f"  {source.value}: {source.evidence}"
+    for kept in draft.kept:
+        yield f"  {kept.value}: {kept.evidence}"
     for derived in draft.derived:
         yield f"  {derived}"
     given = dict(draft.words)

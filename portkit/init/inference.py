@@ -27,7 +27,7 @@ from portkit.syntax.features import enables_any, is_feature_name
 from portkit.workspace import lock_file
 from portkit.workspace.cargo_resolution import find_declared_dependencies
 from portkit.workspace.cargo_workspace import Crate
-from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding, Status
 from portkit.workspace.manifest import parse_manifest
 
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
@@ -62,6 +62,7 @@ def infer_profile(found: Scan) -> Draft:
         uses=uses,
         bindings=bindings,
         sources=tuple(_sources(job, whole)),
+        kept=tuple(_list_scripts(found)),
         derived=(*_devices(variants), *_list_cuda_only(job), *map(_counterpart, whole)),
         questions=tuple(find_questions(found)),
         left=(
@@ -289,6 +290,25 @@ def _sources(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[Inferred]
             f"{folder}/*{_TRANSLATED}" if folder else f"*{_TRANSLATED}",
             f"{count} kernel source{'s' if count > 1 else ''}; {built}",
         )
+
+
+def _list_scripts(found: Scan) -> Iterator[Inferred]:
+    """Yield the scripts and settings whose mentions of a backend no rule explains.
+
+    Cargo reads none of them. A module of a Python package is none: what imports it may be ported.
+    """
+    ported = {finding.path for finding in found.findings if finding.status is not Status.NONE}
+    lines = Counter(path for path, _ in {(each.path, each.line) for each in found.unaccounted})
+    for path, count in sorted(lines.items()):
+        folder, _, name = path.rpartition("/")
+        beside = posixpath.join(folder, "__init__.py")
+        is_script = path.endswith(".py") and beside not in found.job.workspace.sources
+        is_setting = path.endswith(".toml") and name.startswith(".")
+        if (is_script or is_setting) and path not in ported:
+            named = "one line names" if count == 1 else f"{count} lines name"
+            yield Inferred(
+                path, f"cargo does not read it; {named} a backend: write what ROCm needs by hand"
+            )
 
 
 def _shared(job: PortJob, folder: str) -> str:
