@@ -186,6 +186,12 @@ def test_a_declaration_under_a_condition_makes_no_crate_cuda_only(library: str) 
     assert "forge-cuda-tongs" not in found
 
 
+def test_a_second_apply_writes_nothing(ported: Path) -> None:
+    done = invoke("apply", ported, "--allow-dirty", "--check")
+    assert (done.code, done.err) == (0, ""), done.out
+    assert "-rocm-rocm" not in invoke("scan", ported, "--format", "json").out
+
+
 def test_a_declared_function_is_hips(ported: Path) -> None:
     copy = ported / "rocm-tongs" if (ported / "rocm-tongs").is_dir() else ported / "tongs-rocm"
     text = (copy / "src/lib.rs").read_text()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -70,8 +70,15 @@ def find_whole_crates(
             )
         }
         if not new:
-            return _with_own_names(vendor, [found[directory] for directory in sorted(found)])
+            own = _without_counterparts([found[directory] for directory in sorted(found)])
+            return _without_counterparts(_with_own_names(vendor, own))
         found |= new
+
+
+def _without_counterparts(found: Sequence[CudaOnlyCrate]) -> tuple[CudaOnlyCrate, ...]:
+    """Leave out crates that lie where the counterpart of another one does: they are it."""
+    places = {each.place for each in found}
+    return tuple(each for each in found if each.directory not in places)
 
 
 def is_cuda_always_compiled(
@@ -308,7 +315,9 @@ def _unported(
     return ""
 
 
-def _with_own_names(vendor: VendorProfile, found: list[CudaOnlyCrate]) -> tuple[CudaOnlyCrate, ...]:
+def _with_own_names(
+    vendor: VendorProfile, found: Sequence[CudaOnlyCrate]
+) -> tuple[CudaOnlyCrate, ...]:
     """Return crates no two of which have counterparts of one name or in one folder.
 
     ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
