@@ -29,6 +29,7 @@ class MissingItem(Value, frozen=True):
 
     symbol: str  # the item
     edit: Edit  # puts it back
+    serves: bool  # whether it is there for other items only: an import, or a private module
 
 
 class DifferingItem(Value, frozen=True):
@@ -65,6 +66,9 @@ def compare_items(
     _compare(
         wanted, wanted.tree.root_node, standing, standing.tree.root_node, "", missing, differing
     )
+    if differing and all(item.serves for item in missing):
+        # What needs them is there in other words.
+        return (), tuple(differing)
     return tuple(missing), tuple(differing)
 
 
@@ -130,7 +134,8 @@ def _compare(
             continue
         if found is None:
             indent = wanted.indent(item.start)
-            missing.append(MissingItem(symbol, Edit(after, after, f"\n\n{indent}{text}")))
+            edit = Edit(after, after, f"\n\n{indent}{text}")
+            missing.append(MissingItem(symbol, edit, _serves(item.node)))
             continue
         after = found.end
         if count_words(text) == count_words(standing.text(found.start, found.end)):
@@ -140,6 +145,12 @@ def _compare(
             _compare(wanted, body, standing, other, symbol, missing, differing)
         else:
             differing.append(DifferingItem(symbol, Span(found.start, found.end)))
+
+
+def _serves(node: Node) -> bool:
+    """Whether an item is an import or a module that the file has for itself."""
+    exported = any(child.type == "visibility_modifier" for child in node.children)
+    return node.type in ("use_declaration", "mod_item") and not exported
 
 
 def _find_imported(container: Node) -> frozenset[str]:

@@ -109,14 +109,16 @@ def is_paired(site: Site) -> bool:
 
 def has_own_step(site: Site) -> bool:
     """Whether the step after a site is of the same kind, for ROCm, and in no build for CUDA."""
-    job, ids = site.job, [node.id for node, _ in site.siblings]
+    job = site.job
+    steps = [each for each in site.siblings if "comment" not in each[0].type]
+    ids = [node.id for node, _ in steps]
     if site.node.id not in ids:
         return False
     return any(
         node.type == site.kind
         and any(map(job.cfg_requires_rocm, conditions))
         and any(map(job.cfg_excludes_cuda, conditions))
-        for node, attributes in site.siblings[ids.index(site.node.id) + 1 :][:1]
+        for node, attributes in steps[ids.index(site.node.id) + 1 :][:1]
         for conditions in [[c for _, c in parse_conditions(find_attributes(node, attributes))]]
     )
 
