@@ -42,15 +42,15 @@ def init(
     from msgspec.structs import replace
 
     from portkit.engine.session import scan_tree
-    from portkit.init.inference import infer_profile
+    from portkit.init.name_questions import draft_profile
     from portkit.init.profile_folder import build_changes, check_new
     from portkit.transaction.transaction import write_plan
 
     check_new(directory, profile)
     with show_waiting(f"Looking at {directory}"):
         found = scan_tree(directory)
-    check_new(directory, profile, found.job.codebase)
-    draft = infer_profile(found)
+        check_new(directory, profile, found.job.codebase)
+        draft = draft_profile(directory, found)
     if not yes and can_ask():
         draft = replace(draft, words=tuple(_ask_names(draft)))
     write_plan(directory, build_changes(directory, profile, draft))
@@ -88,6 +88,8 @@ def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> 
         yield f"  bindings = {draft.bindings.value}: {draft.bindings.evidence}"
     for source in draft.sources:
         yield f"  {source.value}: {source.evidence}"
+    for kept in draft.kept:
+        yield f"  {kept.value}: {kept.evidence}"
     for derived in draft.derived:
         yield f"  {derived}"
     given = dict(draft.words)

@@ -37,6 +37,8 @@ class Draft(Value, frozen=True):
     words: tuple[tuple[str, str], ...] = ()
     # Patterns over CUDA sources whose translations are to lie beside them.
     sources: tuple[Inferred, ...] = ()
+    # Files that cargo does not read, and that no rule speaks of.
+    kept: tuple[Inferred, ...] = ()
     derived: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     left: tuple[str, ...] = ()
@@ -78,6 +80,11 @@ def _lines(draft: Draft) -> Iterator[str]:
         yield "[[hip_sources]]"
         yield f"source = {quote_toml(source.value)}"
         yield f"reason = {quote_toml(source.evidence)}"
+    for kept in draft.kept:
+        yield ""
+        yield "[[keep]]"
+        yield f"path = {quote_toml(kept.value)}"
+        yield f"reason = {quote_toml(kept.evidence)}"
     if draft.left:
         yield ""
         yield "# Left to a person:"

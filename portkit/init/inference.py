@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,33 +15,42 @@ from portkit.context.port_job import PortJob
 from portkit.engine.dependency_ports import add_dependency_ports
 from portkit.engine.scan import Scan
 from portkit.fetch.workspace import list_published_crates
+from portkit.init.build_files import list_build_files
 from portkit.init.draft import Draft, Inferred, Question
 from portkit.port import cuda_only_deps, cuda_tools
 from portkit.port.hip_bindings import has_bindings_dependency
+from portkit.port.toolkit_versions import is_version_feature
 from portkit.port.whole_crates import find_whole_crates
-from portkit.profiles.profile import CudaOnlyCrate, load_codebase
+from portkit.profiles.profile import CudaOnlyCrate, PortedDependency, load_codebase
 from portkit.rules import cfg_conditions, named_items
-from portkit.syntax.features import is_feature_name
+from portkit.syntax.features import enables_any, is_feature_name
 from portkit.workspace import lock_file
+from portkit.workspace.cargo_resolution import find_declared_dependencies
 from portkit.workspace.cargo_workspace import Crate
-from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Finding, Status
 from portkit.workspace.manifest import parse_manifest
 
 _WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
 """How the name of an error begins that says that a backend was not built."""
 _TRANSLATED: Final = ".cu"
+_LISTED: Final = 8
+"""How many build files have a line each."""
+_TRIAL: Final = re.compile("(?:examples?|bench(?:es|marks?)?|demos?|tests?|test-[a-z]+)")
 
 
 def infer_profile(found: Scan) -> Draft:
     """Infer a profile from a scan of a tree."""
     job = found.job
-    crate, why = _find_marker(job)
+    uses = tuple(_uses(job))
+    codebase = replace(job.codebase, uses=tuple(each.value for each in uses))
+    codebase = add_dependency_ports(codebase, job.vendor.name)
+    whole = find_whole_crates(job.workspace, job.vendor, codebase)
+    features = _find_cuda_features(job, whole, codebase.ported)
+    crate, why = _find_marker(job, whole)
     name, named_by = _name(job, crate)
     variants = [f for f in found.findings if f.code == named_items.ENUM_VARIANT.code]
     version = job.workspace.version
-    uses = tuple(_uses(job))
     bindings = _bindings(job, uses)
-    whole = _find_cuda_only_crates(job, uses)
     return Draft(
         name=Inferred(name, named_by),
         crate=Inferred(crate.name, why),
@@ -49,40 +58,72 @@ def infer_profile(found: Scan) -> Draft:
             re.split(r"[-+]", version)[0] or "0.0.0",
             "The version of the tree" if version else "The tree states no version",
         ),
-        options=(*_source_feature(job), *_error(variants)),
+        options=(*_source_feature(job, features), *_error(variants)),
         uses=uses,
         bindings=bindings,
         sources=tuple(_sources(job, whole)),
+        kept=tuple(_list_scripts(found)),
         derived=(*_devices(variants), *_list_cuda_only(job), *map(_counterpart, whole)),
-        questions=tuple(_find_questions(found)),
-        left=(*_list_undecided(job, whole), *_list_unbound(job, uses, bindings)),
+        questions=tuple(find_questions(found)),
+        left=(
+            *_list_features(features),
+            *_list_undecided(job, whole),
+            *_list_unbound(job, uses, bindings),
+            *_list_unlocked(job),
+            *_list_build_files(job),
+        ),
     )
 
 
-def _find_marker(job: PortJob) -> tuple[Crate, str]:
-    """Return the crate with the feature that most others of the tree are built on, and why."""
+def _find_marker(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> tuple[Crate, str]:
+    """Return the crate with CUDA's code that most others of the tree are built on, and why.
+
+    It has the feature, or is CUDA-only. Programs to try or measure others come last, and before
+    them crates whose feature only turns that of others on.
+    """
     crates = job.workspace.crates
-    having = [c for c in crates if job.source_feature in c.features] or [*crates]
+    only = {each.directory for each in whole}
+    having = [c for c in crates if job.source_feature in c.features or c.directory in only]
+    having = having or [*crates]
     dependents = Counter(
         other.name
         for crate in crates
         for other in having
         if crate is not other and _depends_on(job, crate, other)
     )
-    first = min(having, key=lambda c: (-dependents[c.name], c.directory))
+    first = min(
+        having,
+        key=lambda c: (_is_trial(c), _forwards(job, c), -dependents[c.name], c.directory),
+    )
     manifest = posixpath.normpath(f"{first.directory}/Cargo.toml")
     count = dependents[first.name]
     has = f"it has the feature {job.source_feature}" if job.source_feature in first.features else ""
+    has = has or ("it is CUDA-only" if first.directory in only else "")
     built = f"{count} of the {len(crates)} crates depend on it" if count else ""
     why = ", and ".join(filter(None, (has, built))) or "it is the first crate"
     return first, f"{manifest}: {why}"
 
 
+def _is_trial(crate: Crate) -> bool:
+    """Whether a crate is an example, a benchmark or a test of others, by the folder it lies in."""
+    return any(_TRIAL.fullmatch(part) for part in crate.directory.split("/"))
+
+
+def _forwards(job: PortJob, crate: Crate) -> bool:
+    """Whether the feature of a crate only turns on features of other crates of the tree."""
+    members = crate.manifest.get("features", {}).get(job.source_feature, ())
+    names = {each.name for each in job.workspace.crates}
+    asked = (member.partition("/") for member in members)
+    crates = [
+        str(job.workspace.dependency(crate, name.rstrip("?")).get("package", name)) if slash else ""
+        for name, slash, _ in asked
+    ]
+    return bool(crates) and all(each in names for each in crates)
+
+
 def _depends_on(job: PortJob, crate: Crate, other: Crate) -> bool:
-    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
-    tables = (crate.manifest.get(kind) for kind in kinds)
-    for table in tables:
-        for name in table if isinstance(table, dict) else ():
+    for table, name, _ in find_declared_dependencies(crate.manifest):
+        if not table.endswith("build-dependencies"):
             said = job.workspace.dependency(crate, name)
             if str(said.get("package", name)) == other.name:
                 return True
@@ -95,23 +136,68 @@ def _name(job: PortJob, marker: Crate) -> tuple[str, str]:
     shared = "-".join(posixpath.commonprefix(parts)) if len(parts) > 1 else ""
     if shared and shared not in list_codebases():
         return shared, "The names of all crates begin so"
-    return marker.name.removesuffix("-core"), "It is the name of that crate"
+    core = rf"[-_](?:core|{re.escape(job.vendor.source)})$"
+    return re.sub(core, "", marker.name), "It is the name of that crate"
 
 
-def _source_feature(job: PortJob) -> Iterator[tuple[str, Inferred]]:
+def _source_feature(
+    job: PortJob, found: Mapping[str, tuple[str, str]]
+) -> Iterator[tuple[str, Inferred]]:
     """Yield the name of the CUDA feature if no crate has one of the usual name."""
-    if any(job.source_feature in crate.features for crate in job.workspace.crates):
-        return
-    found: dict[str, str] = {}
-    for crate in job.workspace.crates:
-        for feature, members in crate.manifest.get("features", {}).items():
-            asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
-            if job.vendor.bindings in asked and is_feature_name(feature):
-                found.setdefault(feature, f"{crate.directory}/Cargo.toml")
     if len(found) == 1:
-        [(feature, path)] = found.items()
-        why = f"{path}: it asks for {job.vendor.bindings}, and no crate has {job.source_feature!r}"
+        [(feature, (path, asked))] = found.items()
+        why = f"{path}: it turns {asked} on, and no crate has {job.source_feature!r}"
         yield "source_feature", Inferred(feature, why)
+
+
+def _find_cuda_features(
+    job: PortJob, whole: Sequence[CudaOnlyCrate], ported: Mapping[str, PortedDependency]
+) -> Mapping[str, tuple[str, str]]:
+    """Return the features that lead to CUDA if none has the usual name, with file and crate.
+
+    A feature leads there that turns on cudarc, a CUDA-only crate, or CUDA in a crate that is
+    ported. Of features that turn another one of them on, only that one counts.
+    """
+    if any(job.source_feature in crate.features for crate in job.workspace.crates):
+        return {}
+    targets = {job.vendor.bindings, *(each.name for each in whole)}
+    found: dict[str, tuple[str, str]] = {}
+    above: set[str] = set()
+    for crate in job.workspace.crates:
+        features = crate.manifest.get("features", {})
+        leading = {}
+        for feature, members in features.items():
+            if is_version_feature(job.vendor, feature) or not is_feature_name(feature):
+                continue
+            asked = (_find_target(job, crate, m, targets, ported) for m in members)
+            if target := next(filter(None, asked), ""):
+                leading[feature] = f"{crate.directory}/Cargo.toml", target
+        for feature in features:
+            others = leading.keys() - {feature}
+            if others and enables_any(features, feature, others):
+                above.add(feature)
+        for feature, place in leading.items():
+            found.setdefault(feature, place)
+    return {
+        feature: place for feature, place in found.items() if feature not in {"default", *above}
+    }
+
+
+def _find_target(
+    job: PortJob,
+    crate: Crate,
+    member: str,
+    targets: Set[str],
+    ported: Mapping[str, PortedDependency],
+) -> str:
+    """Return the crate of a member that leads to CUDA, or an empty string."""
+    name, _, feature = member.removeprefix("dep:").partition("/")
+    if name.endswith("?"):
+        return ""  # it turns nothing on
+    package = str(job.workspace.dependency(crate, name).get("package", name))
+    if package in ported:
+        return package if feature == ported[package].source_feature else ""
+    return package if package in targets else ""
 
 
 def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Inferred]]:
@@ -173,14 +259,6 @@ def _find_manifest_lines(job: PortJob, crates: Iterable[str]) -> Iterator[str]:
                     yield f"{path}:{number}"
 
 
-def _find_cuda_only_crates(job: PortJob, uses: Sequence[Inferred]) -> tuple[CudaOnlyCrate, ...]:
-    """Return the CUDA-only crates."""
-    codebase = replace(job.codebase, uses=tuple(each.value for each in uses))
-    return find_whole_crates(
-        job.workspace, job.vendor, add_dependency_ports(codebase, job.vendor.name)
-    )
-
-
 def _counterpart(whole: CudaOnlyCrate) -> str:
     said = whole.unported or f"{whole.place} is its counterpart"
     return f"{whole.directory} is CUDA's as a whole: {said}"
@@ -212,6 +290,25 @@ def _sources(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[Inferred]
             f"{folder}/*{_TRANSLATED}" if folder else f"*{_TRANSLATED}",
             f"{count} kernel source{'s' if count > 1 else ''}; {built}",
         )
+
+
+def _list_scripts(found: Scan) -> Iterator[Inferred]:
+    """Yield the scripts and settings whose mentions of a backend no rule explains.
+
+    Cargo reads none of them. A module of a Python package is none: what imports it may be ported.
+    """
+    ported = {finding.path for finding in found.findings if finding.status is not Status.NONE}
+    lines = Counter(path for path, _ in {(each.path, each.line) for each in found.unaccounted})
+    for path, count in sorted(lines.items()):
+        folder, _, name = path.rpartition("/")
+        beside = posixpath.join(folder, "__init__.py")
+        is_script = path.endswith(".py") and beside not in found.job.workspace.sources
+        is_setting = path.endswith(".toml") and name.startswith(".")
+        if (is_script or is_setting) and path not in ported:
+            named = "one line names" if count == 1 else f"{count} lines name"
+            yield Inferred(
+                path, f"cargo does not read it; {named} a backend: write what ROCm needs by hand"
+            )
 
 
 def _shared(job: PortJob, folder: str) -> str:
@@ -266,7 +363,7 @@ def _list_cuda_only(job: PortJob) -> Iterator[str]:
             yield f"{crate.name}: {name} and what needs it is not ported: {why.reason}"
 
 
-def _find_questions(found: Scan) -> Iterator[Question]:
+def find_questions(found: Scan) -> Iterator[Question]:
     """Yield the modules whose copies have no name yet."""
     taken: Mapping[str, str] = found.job.codebase.words
     asked: set[str] = set()
@@ -276,6 +373,30 @@ def _find_questions(found: Scan) -> Iterator[Question]:
             asked.add(name)
             evidence = f"{finding.path} declares it under the feature, and its file names CUDA"
             yield Question(name, proposed, evidence)
+
+
+def _list_features(found: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    if len(found) > 1:
+        listed = " and ".join(sorted(found))
+        yield f"The features {listed} lead to CUDA: name one as source_feature in this profile"
+
+
+def _list_build_files(job: PortJob) -> Iterator[str]:
+    found = [*list_build_files(job.workspace.root)]
+    for path, count in found[:_LISTED]:
+        lines = "one line names" if count == 1 else f"{count} lines name"
+        yield f"{path}: {lines} CUDA, and portkit does not read it. Write what ROCm needs there"
+    if len(found) > _LISTED:
+        paths = ", ".join(path for path, _ in found[_LISTED:])
+        yield f"So with {len(found) - _LISTED} more files: {paths}"
+
+
+def _list_unlocked(job: PortJob) -> Iterator[str]:
+    if not job.workspace.locked and any(c.manifest.get("features") for c in job.workspace.crates):
+        yield (
+            "The tree has no Cargo.lock, which says what optional dependencies need: run"
+            " `cargo generate-lockfile`, then scan again"
+        )
 
 
 def _list_undecided(job: PortJob, whole: Sequence[CudaOnlyCrate]) -> Iterator[str]:

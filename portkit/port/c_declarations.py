@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from portkit.syntax.source_file import (
     node_text,
 )
 from portkit.syntax.value import Value
-from portkit.workspace.cargo_workspace import Workspace
+from portkit.workspace.cargo_workspace import Crate, Workspace
 
 _EXTERN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
 LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
@@ -44,6 +44,7 @@ _DECLARED: Final = re.compile(rf'(?:\bfn\s+|\blink_name\s*=\s*"){_OF_API.pattern
 _OF_CUDA: Final = re.compile(rf"(?:cuda|cudart|{_LIBRARIES})(?:_static)?")
 """CUDA's own libraries, as a linker is told their names (CUDA Installation Guide)."""
 _GROUPS: Final = ("runtime", "driver")
+_GATED_MODULE: Final = r"\bcfg\b[^\]]*\]\s*(?:pub\s*(?:\([^)]*\)\s*)?)?mod\s+(?:%s)\b"
 _NAME: Final = re.compile(r'\bname\s*=\s*"([^"]*)"')
 _LINK_NAME: Final = re.compile(r'\blink_name\s*=\s*"([^"]*)"')
 
@@ -53,6 +54,7 @@ class ForeignBlock(Value, frozen=True):
 
     symbols: tuple[str, ...]  # the names by which they are linked
     library: str  # the library that is linked, or nothing
+    has_condition: bool  # whether it, or a module of the file around it, is in some builds only
 
 
 def add_c_names(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
@@ -101,7 +103,8 @@ def find_foreign_blocks(source: SourceFile) -> Iterator[ForeignBlock]:
             for child, attached in (group_attributes(body) if body is not None else ())
             if child.type == "function_signature_item"
         ]
-        yield ForeignBlock(tuple(symbols), next((m[1] for m in libraries if m is not None), ""))
+        library = next((m[1] for m in libraries if m is not None), "")
+        yield ForeignBlock(tuple(symbols), library, _has_condition(node, attributes))
 
 
 def explain_missing_c_function(job: PortJob, text: str) -> str:
@@ -160,6 +163,63 @@ def explain_c_review(job: PortJob, text: str) -> str:
 def find_c_names(job: PortJob) -> Mapping[str, str]:
     """Return `find_hip_names` of a job's tree."""
     return job.memoize("foreign", make=lambda: find_hip_names(job.workspace))
+
+
+def declares_cuda_always(workspace: Workspace, crate: Crate) -> bool:
+    """Whether each build of a crate declares a function of CUDA's API, and so links CUDA."""
+    inside = "" if crate.directory == "." else f"{crate.directory}/"
+    for path, source in workspace.sources.items():
+        if (
+            path.startswith(f"{inside}src/")
+            and path.endswith(".rs")
+            and _DECLARED.search(source.data)
+            and any(_OF_API.fullmatch(s) for b in _list_ungated(source) for s in b.symbols)
+            and not _is_module_gated(workspace, inside, path)
+        ):
+            return True
+    return False
+
+
+def declares_functions_always(workspace: Workspace, crate: Crate) -> bool:
+    """Whether each build of a crate declares functions of C, which its build script compiles."""
+    inside = "" if crate.directory == "." else f"{crate.directory}/"
+    return any(
+        path.startswith(f"{inside}src/")
+        and path.endswith(".rs")
+        and any(block.symbols for block in _list_ungated(source))
+        and not _is_module_gated(workspace, inside, path)
+        for path, source in workspace.sources.items()
+    )
+
+
+def _list_ungated(source: SourceFile) -> Iterator[ForeignBlock]:
+    return (block for block in find_foreign_blocks(source) if not block.has_condition)
+
+
+def _is_module_gated(workspace: Workspace, inside: str, path: str) -> bool:
+    """Whether a module of a path may be declared under a condition, in any file of the crate."""
+    names = {part.removesuffix(".rs") for part in path.removeprefix(f"{inside}src/").split("/")}
+    names -= {"lib", "main", "mod"}
+    if not names:
+        return False
+    wanted = re.compile(_GATED_MODULE % "|".join(map(re.escape, sorted(names))))
+    return any(
+        each.startswith(f"{inside}src/")
+        and each.endswith(".rs")
+        and b"cfg" in source.data
+        and wanted.search(source.text(0, source.size))
+        for each, source in workspace.sources.items()
+    )
+
+
+def _has_condition(node: Node, attributes: Mapping[int, Sequence[Node]]) -> bool:
+    """Whether an item, or an item around it in the file, has an attribute ``cfg``."""
+    each: Node | None = node
+    while each is not None:
+        if any("cfg" in node_text(a) for a in find_attributes(each, attributes.get(each.id, ()))):
+            return True
+        each = each.parent
+    return False
 
 
 def _modules(root: Node) -> Iterator[Node]:

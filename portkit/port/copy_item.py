@@ -127,9 +127,11 @@ def copy_file(job: PortJob, source: SourceFile) -> str:
     copy = qualify_enum_values(job, source, copy)
     if job.codebase.find_cuda_only_crate(source.path) is None:
         return copy
-    from portkit.port.c_launchers import declare_with_macro  # few trees have such crates
+    # Few trees have such crates.
+    from portkit.port.c_launchers import declare_with_macro
+    from portkit.port.kernel_files import rename_kernel_paths
 
-    return declare_with_macro(job, source, copy)
+    return declare_with_macro(job, source, rename_kernel_paths(job, source, copy))
 
 
 def copy_range(

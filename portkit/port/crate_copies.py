@@ -14,7 +14,9 @@ from portkit.hipify.rules import CODES
 from portkit.hipify.translated_sources import TranslatedSources
 from portkit.port.c_launchers import CrateLaunchers, find_launchers
 from portkit.port.hip_bindings import list_bindings_features
+from portkit.port.kernel_files import find_kernel_folder
 from portkit.port.template_values import render_template
+from portkit.port.toolkit_versions import is_version_feature
 from portkit.port.whole_crates import (
     find_copy_path,
     list_cuda_features,
@@ -43,7 +45,12 @@ _TABLES: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _LEFT_OUT: Final = frozenset(
     {"documentation", "exclude", "homepage", "include", "links", "metadata", "readme"}
 )
-"""Keys about the crate's pages, its files and its library, which the counterpart does not share."""
+"""Keys about the crate's pages, its files and its library, which the counterpart does not share.
+
+Cargo refuses two crates that link one library. A key ``links`` that names CUDA is written renamed,
+for build scripts read it as a variable: ``DEP_CUDA_GLOW_INCLUDE`` becomes ``DEP_ROCM_GLOW_INCLUDE``
+(the Cargo book, chapter "Build scripts", section "The ``links`` manifest key").
+"""
 
 
 def write_manifest(job: PortJob, whole: CudaOnlyCrate) -> str:
@@ -93,6 +100,9 @@ class _Raw(str):
 def _package(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in said.items() if key not in _LEFT_OUT}
     found["name"] = whole.copy
+    links = str(said.get("links", ""))
+    if (renamed := job.vendor.names.text(links)) != links:
+        found["links"] = renamed
     if isinstance(found.get("description"), str):
         found["description"] = job.vendor.names.text(found["description"])
     if isinstance(found.get("keywords"), list):
@@ -119,10 +129,15 @@ def _features(
     job: PortJob, crate: Crate, said: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, list[str]]]:
     for name, members in said.items():
-        if name not in job.vendor.unported:
-            kept = [m for m in members if m.rpartition("/")[2] not in job.vendor.unported]
+        if not _is_left_out(job, name):
+            kept = [m for m in members if not _is_left_out(job, m.rpartition("/")[2])]
             renamed = (_member(job, crate, member) for member in kept)
             yield rename_feature(job, name), [*dict.fromkeys(filter(None, renamed))]
+
+
+def _is_left_out(job: PortJob, feature: str) -> bool:
+    """Whether a feature has no counterpart: it is unported, or a version of CUDA's toolkit."""
+    return feature in job.vendor.unported or is_version_feature(job.vendor, feature)
 
 
 def _member(job: PortJob, crate: Crate, member: str) -> str:
@@ -169,7 +184,7 @@ def _dependencies(job: PortJob, whole: CudaOnlyCrate, table: object) -> Iterator
         if not any(feature in own for feature in asked):
             yield name, said
             continue
-        kept = [own.get(each, each) for each in asked if each not in job.vendor.unported]
+        kept = [own.get(each, each) for each in asked if not _is_left_out(job, each)]
         entry = {**entry, "features": [*dict.fromkeys(kept)]}
         inherited = isinstance(said, dict) and said.get("workspace") is True
         if inherited and isinstance(entry.get("path"), str):
@@ -229,6 +244,8 @@ class CrateCopy(Value, frozen=True, dict=True):
         }
         kernels = self._launchers
         if kernels is None:
+            for path in self._translated.paths:
+                found[self._place(path)] = partial(self._translated.text, path)
             return found
         found[f"{place}/build.rs"] = partial(self._build, kernels)
         if not self.job.codebase.support:
@@ -242,13 +259,10 @@ class CrateCopy(Value, frozen=True, dict=True):
 
     def findings(self) -> tuple[tuple[Finding, str, str], ...]:
         """Return what is said of each CUDA source, with its folder and the file it becomes."""
-        kernels = self._launchers
-        if kernels is None:
-            return ()
-        made, folder = self._translated, f"{self.whole.directory}/{kernels.folder}"
-        target = f"{self.whole.place}/{kernels.folder}"
-        found = (*made.findings, *self._not_forwarded())
-        return tuple((f, folder, f"{target}/{made.targets[f.path]}") for f in found)
+        made = self._translated
+        more = self._not_forwarded() if self._launchers is not None else ()
+        found = (*made.findings, *more)
+        return tuple((f, self._root, self._place(made.targets[f.path])) for f in found)
 
     def _not_forwarded(self) -> Iterator[Finding]:
         """Yield what the sources call of the HIP runtime that stands between them has not."""
@@ -269,11 +283,8 @@ class CrateCopy(Value, frozen=True, dict=True):
 
     def translations(self) -> Mapping[str, Callable[[], Translation]]:
         """Return what translates each CUDA source, by its path in the tree."""
-        kernels = self._launchers
-        if kernels is None:
-            return {}
-        made, folder = self._translated, f"{self.whole.directory}/{kernels.folder}"
-        return {f"{folder}/{path}": partial(made.translation, path) for path in made.targets}
+        made = self._translated
+        return {f"{self._root}/{path}": partial(made.translation, path) for path in made.targets}
 
     @cached_property
     def _launchers(self) -> CrateLaunchers | None:
@@ -281,9 +292,23 @@ class CrateCopy(Value, frozen=True, dict=True):
         return found if isinstance(found, CrateLaunchers) else None
 
     @cached_property
+    def _root(self) -> str:
+        """The folder of the CUDA sources: that of the launchers, or the one that holds all."""
+        if self._launchers is not None:
+            return f"{self.whole.directory}/{self._launchers.folder}"
+        return find_kernel_folder(self.job, self.whole) or self.whole.directory
+
+    def _place(self, path: str) -> str:
+        """Return where a file of the translation lies: folders are renamed as in Rust's strings."""
+        below = f"{self._root}/{path}".removeprefix(f"{self.whole.directory}/")
+        if self._launchers is not None:
+            return f"{self.whole.place}/{below}"
+        *folders, name = below.split("/")
+        return "/".join([self.whole.place, *map(self.job.vendor.names.word, folders), name])
+
+    @cached_property
     def _translated(self) -> TranslatedSources:
-        kernels = self._launchers
-        start = f"{self.whole.directory}/{kernels.folder if kernels else ''}/"
+        start = f"{self._root}/"
         workspace = self.job.workspace
         sources = {
             path.removeprefix(start): source.data
@@ -295,6 +320,8 @@ class CrateCopy(Value, frozen=True, dict=True):
             for path, made in self.job.translated.items()
             if path.startswith(start)
         }
+        if self._launchers is None and not find_kernel_folder(self.job, self.whole):
+            sources = {}
         return TranslatedSources(sources, self.profile, known, headers_too=True)
 
     def _build(self, kernels: CrateLaunchers) -> str:

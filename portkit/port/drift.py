@@ -11,8 +11,9 @@ from tree_sitter import Node
 
 from portkit.context.port_job import PortJob
 from portkit.syntax.cfg import parse_conditions
+from portkit.syntax.imports import find_imported_names
 from portkit.syntax.items import ITEMS, describe_item
-from portkit.syntax.name_table import strip_comments
+from portkit.syntax.name_table import NO_CODE
 from portkit.syntax.source_file import SourceFile, field_text, group_attributes, node_text
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
@@ -20,7 +21,7 @@ from portkit.workspace.cargo_workspace import CUDA_CODE
 from portkit.workspace.finding import Applicability, Edit, Finding, NewFile, Status
 
 _CONTAINERS = frozenset({"impl_item", "trait_item"})
-_WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]""")
+_WORD = re.compile(r"\w+|[^\s\w{},;]")
 
 
 class MissingItem(Value, frozen=True):
@@ -28,6 +29,7 @@ class MissingItem(Value, frozen=True):
 
     symbol: str  # the item
     edit: Edit  # puts it back
+    serves: bool  # whether it is there for other items only: an import, or a private module
 
 
 class DifferingItem(Value, frozen=True):
@@ -64,12 +66,44 @@ def compare_items(
     _compare(
         wanted, wanted.tree.root_node, standing, standing.tree.root_node, "", missing, differing
     )
+    if differing and all(item.serves for item in missing):
+        # What needs them is there in other words.
+        return (), tuple(differing)
     return tuple(missing), tuple(differing)
+
+
+def is_written_by_hand(expected: str, standing: SourceFile) -> bool:
+    """Whether most items of a file are none of those that a copy would have.
+
+    A person wrote it in the place of the copy, with another design. To add the copy's items there
+    would define things twice.
+    """
+    wanted = SourceFile(standing.path, expected.encode())
+    known = {item.key for item in _items(wanted, wanted.tree.root_node)}
+    own = [
+        item
+        for item in _items(standing, standing.tree.root_node)
+        if item.node.type != "use_declaration"
+    ]
+    return sum(item.key not in known for item in own) * 2 > len(own)
+
+
+def _list_symbols(missing: Sequence[MissingItem]) -> str:
+    """Return the names of items that a copy would have, without imports and the like."""
+    return ", ".join(dict.fromkeys(item.symbol for item in missing))
 
 
 def count_words(text: str) -> Counter[str]:
     """Return the words of Rust source, without layout and comments, in no order."""
-    return Counter(_WORD.findall(strip_comments(text)))
+    words: Counter[str] = Counter()
+    at = 0
+    for literal in NO_CODE.finditer(text):
+        words.update(_WORD.findall(text, at, literal.start()))
+        if not literal[0].startswith("/"):
+            words[literal[0]] += 1
+        at = literal.end()
+    words.update(_WORD.findall(text, at))
+    return words
 
 
 def _compare(
@@ -82,6 +116,7 @@ def _compare(
     differing: list[DifferingItem],
 ) -> None:
     present = {item.key: item for item in _items(standing, standing_node)}
+    imported = _find_imported(standing_node)
     end = standing_node.start_byte
     for child in standing_node.children:
         if child.type in ("{", "inner_attribute_item") or (
@@ -95,9 +130,12 @@ def _compare(
         symbol = "::".join(s for s in (outer, item.symbol) if s)
         found = present.get(item.key)
         text = wanted.text(item.start, item.end)
+        if found is None and item.key[1] in imported and item.node.type != "use_declaration":
+            continue
         if found is None:
             indent = wanted.indent(item.start)
-            missing.append(MissingItem(symbol, Edit(after, after, f"\n\n{indent}{text}")))
+            edit = Edit(after, after, f"\n\n{indent}{text}")
+            missing.append(MissingItem(symbol, edit, _serves(item.node)))
             continue
         after = found.end
         if count_words(text) == count_words(standing.text(found.start, found.end)):
@@ -107,6 +145,22 @@ def _compare(
             _compare(wanted, body, standing, other, symbol, missing, differing)
         else:
             differing.append(DifferingItem(symbol, Span(found.start, found.end)))
+
+
+def _serves(node: Node) -> bool:
+    """Whether an item is an import or a module that the file has for itself."""
+    exported = any(child.type == "visibility_modifier" for child in node.children)
+    return node.type in ("use_declaration", "mod_item") and not exported
+
+
+def _find_imported(container: Node) -> frozenset[str]:
+    """Return the names that ``use`` brings into a container, which cannot be defined there too."""
+    return frozenset(
+        name
+        for node in container.named_children
+        if node.type == "use_declaration"
+        for name in find_imported_names(node)
+    )
 
 
 def _items(source: SourceFile, container: Node) -> Iterator[_Item]:
@@ -159,6 +213,19 @@ def find_drift(job: PortJob, code: str, path: str, make: Callable[[], str]) -> I
             )
         return
     missing, differing = compare_items(text, source)
+    if missing and is_written_by_hand(text, source):
+        yield Finding(
+            code=code,
+            path=path,
+            span=Span(0, max(len(source.data), 1)),
+            construct="file in the place of a copy",
+            symbol=path,
+            applicability=Applicability.REVIEW,
+            status=Status.PORTED,
+            message=f"Most items of {path} are its own, so portkit adds nothing to it. Check that"
+            f" it has what the CUDA side has: {_list_symbols(missing)}",
+        )
+        return
     for item in missing:
         yield found(
             span=Span(item.edit.start, item.edit.end),

@@ -107,6 +107,22 @@ def is_paired(site: Site) -> bool:
     return is_pair(site, site.node, site.conditions)
 
 
+def has_own_step(site: Site) -> bool:
+    """Whether the step after a site is of the same kind, for ROCm, and in no build for CUDA."""
+    job = site.job
+    steps = [each for each in site.siblings if "comment" not in each[0].type]
+    ids = [node.id for node, _ in steps]
+    if site.node.id not in ids:
+        return False
+    return any(
+        node.type == site.kind
+        and any(map(job.cfg_requires_rocm, conditions))
+        and any(map(job.cfg_excludes_cuda, conditions))
+        for node, attributes in steps[ids.index(site.node.id) + 1 :][:1]
+        for conditions in [[c for _, c in parse_conditions(find_attributes(node, attributes))]]
+    )
+
+
 def is_pair(site: Site, node: Node, conditions: Iterable[tuple[Node, Cfg]]) -> bool:
     """Whether what stands beside a site under some conditions is one of a pair; see `is_paired`."""
     own = _sides_of(site.job, conditions)

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from portkit.context.port_job import PortJob
 from portkit.errors import ConfigError
+from portkit.port.toolkit_versions import find_shared_members
 from portkit.profiles.profile import CodebaseProfile, Facade, VendorProfile
 from portkit.profiles.settings import BINDINGS, NAME, Settings
 from portkit.shipped import shipped
@@ -132,10 +133,11 @@ def _is_apart(
         return False  # by its tests, or for some target
     asked: set[str] = set()
     features = crate.manifest.get("features", {})
+    shared = find_shared_members(vendor, vendor.source_feature, crate.manifest)
     for name in crate.manifest.get("dependencies", {}):
         said = workspace.dependency(crate, name)
         if str(said.get("package", name)) in names:
-            if not said.get("optional"):
+            if not said.get("optional") or any(enables_dependency(m, name) for m in shared):
                 return False
             asked |= {
                 f

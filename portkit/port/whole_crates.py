@@ -1,6 +1,6 @@
 """Crates that are the source vendor's as a whole: they have no feature for it, and need it always.
 
-They take what binds it, or their build script compiles for it.
+They take what binds it, declare its functions, or their build script compiles for it.
 
 What such a crate says in no condition, a feature could not take apart: a function's name and what
 surrounds it are of no vendor, and its body is CUDA's. So the counterpart of the crate is a crate,
@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from portkit.context.port_job import PortJob
 from portkit.hipify.paths import BUILD_SCRIPT
+from portkit.port.toolkit_versions import is_version_feature
 from portkit.profiles.profile import (
     CodebaseProfile,
     CudaOnlyCrate,
@@ -33,6 +34,8 @@ from portkit.workspace.cargo_workspace import Crate, Workspace
 
 _ASKS: Final = re.compile(r"\bcfg\b|\bCARGO_(?:FEATURE|CFG)_")
 """What asks in a build script what is built (the Cargo book, "Environment Variables")."""
+_RUNS_NVCC: Final = re.compile(r'"(?:[^"\s]*[/\\])?nvcc(?:\.exe)?"')
+_MAY_BUILD: Final = re.compile(rb"nvcc|\.cuda\b")
 COUNTERPART: Final = "counterpart"
 """What a dependency on such a crate becomes, among the kinds of a vendor's dependencies."""
 
@@ -43,9 +46,14 @@ def find_whole_crates(
     """Return the crates of a workspace that need the source vendor whatever features are on.
 
     One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
-    crate, and none of them by a feature of its own, or that compiles for CUDA in every build. What
-    the profile keeps is none, nor is one whose kernels are translated beside themselves.
+    crate, and none of them by a feature of its own, that declares functions of CUDA's API in every
+    build, or that compiles for CUDA in every build. So does a crate named after CUDA whose tests
+    need such a crate. A crate that runs CUDA's compiler for build scripts is one if only such
+    crates take it. What the profile keeps is none, nor is one whose kernels are translated beside
+    themselves.
     """
+    from portkit.port.c_declarations import declares_cuda_always
+
     found: dict[str, CudaOnlyCrate] = {}
     pending = [crate for crate in workspace.crates if _may_be(workspace, vendor, codebase, crate)]
     while True:
@@ -57,11 +65,20 @@ def find_whole_crates(
             and (
                 _needs(workspace, vendor, codebase, crate, named)
                 or _is_of_kernels(workspace, vendor, codebase, crate)
+                or declares_cuda_always(workspace, crate)
+                or _is_builder_of(workspace, vendor, crate, found)
             )
         }
         if not new:
-            return _with_own_names(vendor, [found[directory] for directory in sorted(found)])
+            own = _without_counterparts([found[directory] for directory in sorted(found)])
+            return _without_counterparts(_with_own_names(vendor, own))
         found |= new
+
+
+def _without_counterparts(found: Sequence[CudaOnlyCrate]) -> tuple[CudaOnlyCrate, ...]:
+    """Leave out crates that lie where the counterpart of another one does: they are it."""
+    places = {each.place for each in found}
+    return tuple(each for each in found if each.directory not in places)
 
 
 def is_cuda_always_compiled(
@@ -69,25 +86,69 @@ def is_cuda_always_compiled(
 ) -> bool:
     """Whether a crate has the source vendor's compiler run in every build of it.
 
-    Its build script needs a crate that runs that compiler, or has ``cc`` run it, and nothing in the
-    script asks what is built. What a patch of the profile changes there is somebody's decision.
+    Its build script needs a crate that runs that compiler, has ``cc`` run it, or runs it for
+    functions that each build of the crate declares. Nothing in the script asks what is built. What
+    a patch of the profile changes there is somebody's decision.
     """
     from portkit.port import cuda_tools
 
     said = list_table_entries(workspace, crate.manifest.get("build-dependencies"))
     needed = {str(each.get("package", name)) for name, each in said if not each.get("optional")}
     compilers = {name for name in needed if vendor.dependencies.get(name) == "driver"}
-    for path in workspace.sources if compilers or "cc" in needed else ():
+    compilers |= {c.name for c in workspace.crates if c.name in needed and _builds(workspace, c)}
+    for path in workspace.sources:
         if workspace.is_build_script(path) and workspace.crate_of(path) == crate:
             source = workspace.sources[path]
-            code = strip_comments_and_strings(source.text(0, source.size))
-            runs = cuda_tools.runs_nvcc_through_cc(code, vendor.source) or any(
-                re.search(rf"\b{name.replace('-', '_')}\b", code) for name in compilers
+            text = strip_comments(source.text(0, source.size))
+            code = strip_comments_and_strings(text)
+            runs = (
+                cuda_tools.runs_nvcc_through_cc(code, vendor.source)
+                or any(re.search(rf"\b{name.replace('-', '_')}\b", code) for name in compilers)
+                or (_RUNS_NVCC.search(text) is not None and _links(workspace, crate))
             )
-            asks = _ASKS.search(strip_comments(source.text(0, source.size)))
             patched = any(patch.path == path for patch in codebase.patches)
-            return runs and asks is None and not patched
+            return runs and _ASKS.search(text) is None and not patched
     return False
+
+
+def _links(workspace: Workspace, crate: Crate) -> bool:
+    from portkit.port.c_declarations import declares_functions_always
+
+    return declares_functions_always(workspace, crate)
+
+
+def _builds(workspace: Workspace, crate: Crate) -> bool:
+    """Whether the code of a crate, its build script aside, runs CUDA's compiler."""
+    from portkit.port import cuda_tools
+
+    start = "src/" if crate.directory == "." else f"{crate.directory}/src/"
+    for path, source in workspace.sources.items():
+        if path.startswith(start) and path.endswith(".rs") and _MAY_BUILD.search(source.data):
+            text = strip_comments(source.text(0, source.size))
+            if _RUNS_NVCC.search(text) or cuda_tools.runs_nvcc_through_cc(text, "cuda"):
+                return True
+    return False
+
+
+def _is_builder_of(
+    workspace: Workspace, vendor: VendorProfile, crate: Crate, found: Mapping[str, CudaOnlyCrate]
+) -> bool:
+    """Whether a crate runs CUDA's compiler for build scripts, all of CUDA-only crates."""
+    takers = [
+        other
+        for other in workspace.crates
+        if any(
+            str(said.get("package", name)) == crate.name
+            for kind in ("dependencies", "build-dependencies", "dev-dependencies")
+            for name, said in list_table_entries(workspace, other.manifest.get(kind))
+        )
+    ]
+    return (
+        bool(takers)
+        and all(other.directory in found for other in takers)
+        and vendor.dependencies.get(crate.name) in (None, COUNTERPART)
+        and _builds(workspace, crate)
+    )
 
 
 def add_counterparts(
@@ -194,6 +255,11 @@ def _needs(
     crate: Crate,
     known: Mapping[str, CudaOnlyCrate],
 ) -> bool:
+    tests = list_table_entries(workspace, crate.manifest.get("dev-dependencies"))
+    if vendor.source in crate.name and any(
+        str(said.get("package", name)) in known for name, said in tests
+    ):
+        return True  # tests of CUDA by the crate's name
     for name, said in list_table_entries(workspace, crate.manifest.get("dependencies")):
         package = str(said.get("package", name))
         if said.get("optional"):
@@ -249,7 +315,9 @@ def _unported(
     return ""
 
 
-def _with_own_names(vendor: VendorProfile, found: list[CudaOnlyCrate]) -> tuple[CudaOnlyCrate, ...]:
+def _with_own_names(
+    vendor: VendorProfile, found: Sequence[CudaOnlyCrate]
+) -> tuple[CudaOnlyCrate, ...]:
     """Return crates no two of which have counterparts of one name or in one folder.
 
     ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
@@ -317,6 +385,10 @@ def write_requirement(job: PortJob, crate: str, directory: str, said: Mapping[st
     asked |= {key: said[key] for key in ("version", "default-features") if key in said}
     features = said.get("features")
     if isinstance(features, list):
-        kept = [rename_feature(job, f) for f in features if f not in job.vendor.unported]
+        kept = [
+            rename_feature(job, f)
+            for f in features
+            if f not in job.vendor.unported and not is_version_feature(job.vendor, f)
+        ]
         asked["features"] = [*dict.fromkeys(kept)]
     return ", ".join(f"{key} = {json.dumps(value)}" for key, value in asked.items())

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from portkit.context.intent import (
+    AlreadyPorted,
     CopySite,
     CopyUnderName,
     Intent,
@@ -18,7 +19,7 @@ from portkit.port import counterparts, cuda_tools, feature_conflicts
 from portkit.port.copy_item import find_override
 from portkit.port.cuda_only_deps import explain_cuda_only_module, find_cuda_file, is_lone_twin
 from portkit.port.dispatch_shim import is_import_for_functions, list_copy_imports, list_parameters
-from portkit.port.feature_conflicts import STEPS, is_paired
+from portkit.port.feature_conflicts import STEPS, has_own_step, is_paired
 from portkit.port.item_patches import hash_item
 from portkit.port.template_values import render_template
 from portkit.port.whole_files import find_declared_file, find_module_file
@@ -81,7 +82,11 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
         )
         yield RequireManual(construct, message, symbol=symbol, renamed=(site.name, name))
     elif not (job.is_cuda_specific(_code(site)) or _is_other_file(site)):
-        yield from _widened(site, construct, symbol)
+        if site.kind in STEPS and has_own_step(site):
+            message = f"the next step is {job.vendor.title}'s own"
+            yield AlreadyPorted(construct, message, symbol=symbol)
+        else:
+            yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
         loop = any(child.type == "while_expression" for child in site.node.named_children)
@@ -169,7 +174,8 @@ name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
 condition is widened to ``any(feature = "cuda", feature = "rocm")``, unless it names what an import
-brings in for CUDA alone, which leaves it to a person. What the profile calls
+brings in for CUDA alone, which leaves it to a person. A step whose next one is ROCm's own, under
+``all(not(feature = "cuda"), feature = "rocm")``, is ported. What the profile calls
 exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
 on. Of a pair, CUDA's under the feature and another of the same name where that is off, the copy
 gives way, and a person looks at it; so it is of steps of a block that follow each other, and of an

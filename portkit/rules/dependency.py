@@ -30,6 +30,7 @@ from portkit.context.port_job import Site
 from portkit.hipify.paths import BUILD_SCRIPT
 from portkit.port import counterparts
 from portkit.port.hip_bindings import has_bindings_dependency
+from portkit.port.toolkit_versions import find_shared_members
 from portkit.port.whole_crates import list_table_entries, write_requirement
 from portkit.rules import SiteRule
 from portkit.syntax.source_file import node_text
@@ -191,6 +192,8 @@ def _asked_for(site: Site, name: str) -> bool:
         return site.job.find_counterpart_crate(name) != BUILD_SCRIPT
     features = site.crate.manifest.get("features", {})
     members = [m for feature in site.job.counterparts for m in features.get(feature, ())]
+    job = site.job
+    members += find_shared_members(job.vendor, job.source_feature, site.crate.manifest)
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 

@@ -32,6 +32,7 @@ from portkit.port import cuda_tools
 from portkit.rules import SiteRule
 from portkit.syntax import patterns
 from portkit.syntax.cfg import parse_cfg_macro
+from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import field_text, node_text, span_of, spans_of
 from portkit.syntax.span import Span
 
@@ -81,6 +82,13 @@ def check_device_check(site: Site) -> Iterator[Intent]:
             _construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed
         )
         return
+    if known is None and _has_own_step(site, holder):
+        kept = (
+            f"Code after it asks whether the device is {job.vendor.title}'s, so this condition"
+            " stays. Check that it should"
+        )
+        yield LeaveUnchanged(_construct(site, holder), kept, review=True)
+        return
     yield WidenCondition(
         _construct(site, holder),
         known.reason
@@ -93,6 +101,44 @@ def check_device_check(site: Site) -> Iterator[Intent]:
         condition=site.node,
         within=holder,
     )
+
+
+def _has_own_step(site: Site, holder: Node) -> bool:
+    """Whether a branch of the same chain, or a later step of the block, asks for ROCm's device.
+
+    A wider condition before it would take the device that the step is for.
+    """
+    wanted = normalize_rust(site.job.rename(site.code))
+    condition = holder.child_by_field_name("condition")
+    if (
+        holder.type != "if_expression"
+        or condition is None
+        or wanted in normalize_rust(node_text(condition))
+    ):
+        return False
+    return any(wanted in normalize_rust(node_text(each)) for each in _list_later(holder))
+
+
+def _list_later(branch: Node) -> Iterator[Node]:
+    """Yield the conditions that are asked after that of an ``if``, in its chain and its block."""
+    other = branch.child_by_field_name("alternative")
+    for inner in other.named_children if other is not None else ():
+        if inner.type == "if_expression":
+            yield from _conditions_of(inner)
+            yield from _list_later(inner)
+    step = branch.parent
+    if step is None or step.type != "expression_statement":
+        return
+    while (step := step.next_named_sibling) is not None:
+        inner = step.named_children[0] if step.type == "expression_statement" else step
+        if inner.type == "if_expression":
+            yield from _conditions_of(inner)
+
+
+def _conditions_of(branch: Node) -> Iterator[Node]:
+    condition = branch.child_by_field_name("condition")
+    if condition is not None:
+        yield condition
 
 
 def _as_value(site: Site) -> Iterator[Intent]:
@@ -172,6 +218,8 @@ list is written and marked ``review``; what it says to keep is left alone, with 
 person is asked about it again.
 
 Without it the code compiles and takes the wrong path; rustc does not notice.
+
+If a later branch or step asks ``device.is_rocm()``, a person ported the place: the condition stays.
 
 In a build script ``env::var_os("CARGO_FEATURE_CUDA").is_some()`` asks the same, where it decides an
 ``if`` that names nothing else of CUDA. Kept in a variable, or asked for its absence, it is left to

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -29,6 +28,7 @@ from portkit.port.feature_members import (
     is_possibly_cuda_only,
 )
 from portkit.port.hip_bindings import FLOAT8
+from portkit.port.toolkit_versions import find_shared_members, is_version_feature
 from portkit.rules import SiteRule
 from portkit.rules.dependency import name_counterpart
 from portkit.syntax.features import parse_feature_member
@@ -75,7 +75,7 @@ def check_feature(site: Site) -> Iterator[Intent]:
         kept = f"{job.feature} beside {job.source_feature} stands for both"
         yield LeaveUnchanged(construct, kept, symbol=name)
     elif name in written:
-        asked = read_strings(find_value(site.node))
+        asked = [*read_strings(find_value(site.node)), *_list_shared(site, name)]
         members = dict.fromkeys(m for s in asked if (m := convert_member(site, name, s)))
         listed = ", ".join(f'"{member}"' for member in members)
         message = f"the feature {written[name]} asks for the counterparts"
@@ -173,8 +173,7 @@ def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
     job = site.job
     members = read_strings(find_value(site.node))
     asked = [m for m in members if _is_of_source(site, m)]
-    if not members and re.fullmatch(rf"{re.escape(job.vendor.source)}[-_]?\d+", name):
-        kept = "it is a version of CUDA's toolkit, which a build script sets"
+    if is_version_feature(job.vendor, name) and (kept := _explain_version(site, name, members)):
         yield LeaveUnchanged(construct, kept, symbol=name)
     elif (
         why := cuda_only_deps.explain_cuda_only_feature(job, site.crate, name) if site.crate else ""
@@ -186,12 +185,42 @@ def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
         yield LeaveUnchanged(construct, kept, symbol=name)
     else:
         ask = f"it turns CUDA on, or is named after it: see what turns {job.feature} on, by hand"
+        if is_version_feature(job.vendor, name):
+            ask = (
+                f"It chooses a version of CUDA's toolkit, and no feature of this crate turns"
+                f" {job.vendor.title} on. Add the feature {job.feature} by hand"
+            )
         if name == "default":
             ask = (
                 f"it turns CUDA on unless --no-default-features turns it off, which a build for"
                 f" {job.vendor.title} needs: see whether it is to stay, by hand"
             )
         yield RequireManual(construct, ask, symbol=name)
+
+
+def _list_shared(site: Site, name: str) -> tuple[str, ...]:
+    """Return what the versions of the toolkit turn on beside the feature, if it is CUDA's."""
+    job = site.job
+    if site.crate is None or name != job.source_feature:
+        return ()
+    return find_shared_members(job.vendor, name, site.crate.manifest)
+
+
+def _explain_version(site: Site, name: str, members: list[str]) -> str:
+    """Return why a version of the toolkit needs no counterpart, or an empty string."""
+    job = site.job
+    if not members:
+        return "it is a version of CUDA's toolkit, which a build script sets"
+    features = site.crate.manifest.get("features", {}) if site.crate is not None else {}
+    known = {job.source_feature, *_list_shared(site, job.source_feature)}
+    first = next(each for each in features if is_version_feature(job.vendor, each))
+    # The first version of a crate that has no feature for CUDA has the finding.
+    settled = job.source_feature in features or name != first
+    if settled and all(
+        m in known or is_version_feature(job.vendor, parse_feature_member(m)) for m in members
+    ):
+        return f"it chooses a version of CUDA's toolkit, and {job.vendor.title} has none"
+    return ""
 
 
 def _is_of_source(site: Site, member: str) -> bool:
@@ -227,8 +256,9 @@ does, is left alone: the HIP bindings are the same with any features of the tree
 of a manifest is for other tools than Cargo, and is left alone.
 
 A feature that turns on CUDA and what CUDA alone has is left alone: ``fast = ["cuda",
-"dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is a version of
-CUDA's toolkit, ``cuda-12000 = []``, and the name of a crate of a peer's.
+"dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is the name of a
+crate of a peer's, and a version of CUDA's toolkit, ``cuda-12000 = ["cuda", "dep:glow",
+"glow/cuda-12000"]``. What all versions turn on beside ``cuda`` is a member of ``rocm``.
 
 A feature ``rocm = []`` that is there and turns nothing on gains the members that it lacks.
 
