@@ -27,7 +27,7 @@ from portkit.port.new_files import WORKFLOWS
 from portkit.profiles.accepted_findings import NAME as LOOKED
 from portkit.profiles.entries import Entry, ExtraArms, Guard, Patch, ProsePatch, Section, TextPatch
 from portkit.profiles.settings import NAME, Settings
-from portkit.rules import ProfileRule
+from portkit.rules import DirectRule
 from portkit.syntax.items import find_items
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
@@ -261,4 +261,4 @@ def _named(patch: Patch) -> str:
     return patch.heading if isinstance(patch, Section) else patch.symbol
 
 
-RULE = ProfileRule(IDLE, check)
+RULE = DirectRule(IDLE, check)

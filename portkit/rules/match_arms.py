@@ -24,7 +24,7 @@ from portkit.port import cuda_tools, peer_arms
 from portkit.port.error_arms import is_error_arm
 from portkit.port.template_values import render_template
 from portkit.profiles import entries
-from portkit.rules import GapRule, SiteRule
+from portkit.rules import DirectRule, SiteRule
 from portkit.syntax import patterns
 from portkit.syntax.source_file import node_text, spans_of
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
@@ -289,4 +289,4 @@ nothing that their patterns bind. Otherwise the arm answers with an error, and y
 
 Not handled: a pattern that is a macro, a tuple pattern with ``..``, an enum of another crate.
 """
-MATCH_GAP = GapRule("PK306", check_match_gap, "match_gap", _MATCH_GAP_PAGE)
+MATCH_GAP = DirectRule("PK306", check_match_gap, "match_gap", _MATCH_GAP_PAGE)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from portkit.profiles.settings import NAME, Exclusion
-from portkit.rules import ExceptionRule
+from portkit.rules import DirectRule
 from portkit.syntax.span import Span
 from portkit.syntax.typed_toml import suggest_nearest
 from portkit.workspace.exclusion_comments import MARK, VERBS, ExclusionComment
@@ -77,4 +77,4 @@ def _finding(path: str, span: Span, symbol: str, message: str, line: int = 0) ->
     )
 
 
-RULE = ExceptionRule("PK903", check)
+RULE = DirectRule("PK903", check)
