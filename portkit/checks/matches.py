@@ -20,7 +20,7 @@ from portkit.checks.match_arms import PatternReader, measure_slices
 from portkit.checks.scopes import Scopes
 from portkit.context.device_macros import list_parameters
 from portkit.context.intent import MatchGap, MissingArmBehavior
-from portkit.port import error_arms
+from portkit.port import error_arms, match_facts
 from portkit.port.copy_item import substitute_peer
 from portkit.rules import named_items
 from portkit.syntax import patterns
@@ -238,7 +238,7 @@ class _File:
         places = self.places if not shift else [at - shift for at in self.places]
         if block.has_error or not any(contains_place(places, head) for head in heads):
             return
-        if any(map(error_arms.is_catch_all, nodes)):
+        if any(map(match_facts.is_catch_all, nodes)):
             return
         longest, is_open = measure_slices(heads)
         reader = PatternReader(self.source.path, self.enums, self.scopes, longest, is_open)
@@ -331,8 +331,7 @@ class _Match:
         self.bound = bound  # the parameters of the macro rule; None outside tokens
         self.gained = {key: gained[key] for key in reader.met if key in gained}
         self.named = [reader.met[key].name for key in self.gained]
-        bails = (re.match(r"((?:\w+::)*bail)!", arm.value) for arm in arms)
-        self.macro = next((found[1] for found in bails if found), "panic")
+        self.macro = match_facts.find_error_macro(arm.value for arm in arms)
 
     def added(self, outer: Sequence[Cfg]) -> Iterator[_Added]:
         """Yield the arms that the ``match`` lacks.

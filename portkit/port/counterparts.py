@@ -15,13 +15,13 @@ from tree_sitter import Node
 
 from portkit.context.device_queries import list_cuda_queries, list_if_chain
 from portkit.context.port_job import PortJob, Site
-from portkit.port import error_arms
 from portkit.port.copy_item import copy_range
 from portkit.port.gating import (
     write_feature_attribute,
     write_feature_condition,
     write_feature_without,
 )
+from portkit.port.match_facts import is_guarded, list_forbidden_features, read_match
 from portkit.syntax import imports, patterns, python_nodes, toml_nodes
 from portkit.syntax.cfg import find_attributes, parse_conditions
 from portkit.syntax.items import CALLS, describe_impl
@@ -117,37 +117,11 @@ def find_arm(site: Site, wanted: tuple[str, ...]) -> Span | None:
 
     It has a guard if the site has one.
     """
-    guarded = _is_guarded(site.node.child_by_field_name("pattern"))
-    for arm in _arms(site).get(wanted, ()):
-        if arm.node.id != site.node.id and arm.guarded is guarded:
+    guarded = is_guarded(site.node)
+    for arm in read_match(site).arms.get(wanted, ()):
+        if arm.node.id != site.node.id and arm.is_guarded is guarded:
             return span_of(arm.node)
     return None
-
-
-class _Arm(Value, frozen=True):
-    """An arm of a ``match``: whether it has a guard, and what its condition forbids."""
-
-    node: Node
-    guarded: bool
-    forbidden: frozenset[str]
-
-
-def _arms(site: Site) -> Mapping[tuple[str, ...], list[_Arm]]:
-    """Return the arms of a site's ``match`` by what they, or members of their patterns, ask for."""
-
-    def index() -> dict[tuple[str, ...], list[_Arm]]:
-        found: dict[tuple[str, ...], list[_Arm]] = {}
-        for node, _ in site.siblings:
-            pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
-            if pattern is None or error_arms.is_error_arm(node):
-                continue
-            arm = _Arm(node, _is_guarded(pattern), _forbidden(site.job, node))
-            asked = (pattern, *patterns.split_or_pattern(pattern))
-            for key in dict.fromkeys(patterns.pattern_key(node_text(m)) for m in asked):
-                found.setdefault(key, []).append(arm)
-        return found
-
-    return site.memoize("arms", site.container, make=index)
 
 
 def find_branch(site: Site) -> Span | None:
@@ -219,31 +193,19 @@ def _pattern_of(branch: Node) -> Node | None:
 
 
 def _arm(site: Site) -> Span | None:
-    pattern = site.node.child_by_field_name("pattern")
     job = site.job
-    wanted = patterns.pattern_key(job.rename(node_text(pattern)))
-    own = _forbidden(job, site.node)
+    wanted = patterns.pattern_key(job.rename(field_text(site.node, "pattern")))
+    own = list_forbidden_features(job, site.node)
     forbidden = job.source_feature in own
     # A copy has no such condition where ROCm takes the path of a build without the feature.
     plain = job.codebase.find_no_feature_entry(site.source.path) is not None
-    guarded = _is_guarded(pattern)
-    for arm in _arms(site).get(wanted, ()):
+    guarded = is_guarded(site.node)
+    for arm in read_match(site).arms.get(wanted, ()):
         # A copy of what the written vendor's feature must be off for has that condition too.
         alike = plain or job.feature in own or (job.feature in arm.forbidden) is forbidden
-        if alike and arm.guarded is guarded and arm.node.id != site.node.id:
+        if alike and arm.is_guarded is guarded and arm.node.id != site.node.id:
             return span_of(arm.node)
     return None
-
-
-def _is_guarded(pattern: Node | None) -> bool:
-    return pattern is not None and pattern.child_by_field_name("condition") is not None
-
-
-def _forbidden(job: PortJob, arm: Node) -> frozenset[str]:
-    """Return which of the two vendors' features must be off for an arm."""
-    conditions = [cfg for _, cfg in parse_conditions(arm.children)]
-    both = (job.source_feature, job.feature)
-    return frozenset(f for f in both if any(cfg.forbids(f) for cfg in conditions))
 
 
 def _implementation(site: Site) -> Span | None:

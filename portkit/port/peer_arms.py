@@ -9,7 +9,8 @@ from typing import Final
 from tree_sitter import Node
 
 from portkit.context.port_job import PortJob, Site
-from portkit.port import error_arms
+from portkit.port.error_arms import strip_bindings
+from portkit.port.match_facts import is_catch_all, is_guarded, list_members
 from portkit.syntax import patterns
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import contains_place, field_text, node_text
@@ -88,14 +89,13 @@ def find_backend_answer(job: PortJob, arm: Node, known: DefaultAnswers) -> Backe
     None where the ``match`` needs no arm for it: it has one for whatever comes, or one for a peer,
     which says how (PK303).
     """
-    pattern, block = arm.child_by_field_name("pattern"), arm.parent
-    members = patterns.split_or_pattern(pattern) if pattern is not None else []
-    if block is None or len(members) != 1 or not _is_variant(job, members[0]) or _is_guarded(arm):
+    members, block = list_members(arm), arm.parent
+    if block is None or len(members) != 1 or not _is_variant(job, members[0]) or is_guarded(arm):
         return None
     if block.id not in known:
         known[block.id] = _rest_of(job, block)
     rest = known[block.id]
-    return None if rest is None else BackendAnswer(error_arms.strip_bindings(members[0]), rest)
+    return None if rest is None else BackendAnswer(strip_bindings(members[0]), rest)
 
 
 def list_default_answers(site: Site) -> DefaultAnswers:
@@ -106,12 +106,12 @@ def list_default_answers(site: Site) -> DefaultAnswers:
 def _rest_of(job: PortJob, block: Node) -> DefaultAnswer | None:
     arms = [node for node in block.named_children if node.type == "match_arm"]
     heads = [(node, node_text(node.child_by_field_name("pattern"))) for node in arms]
-    if any(map(error_arms.is_catch_all, arms)) or any(job.mentions_peer(head) for _, head in heads):
+    if any(map(is_catch_all, arms)) or any(job.mentions_peer(head) for _, head in heads):
         return None
     others = [
         field_text(node, "value")
         for node, head in heads
-        if not (job.mentions_cuda(head) or job.mentions_rocm(head) or _is_guarded(node))
+        if not (job.mentions_cuda(head) or job.mentions_rocm(head) or is_guarded(node))
         and not any(
             True for _ in patterns.find_bindings(node.child_by_field_name("pattern") or node)
         )
@@ -134,11 +134,6 @@ def _is_variant(job: PortJob, pattern: Node) -> bool:
     path = node_text(pattern.child_by_field_name("type") or pattern)
     owner, separator, name = path.rpartition("::")
     return bool(separator) and name == job.vendor.source.capitalize() and job.rename(owner) == owner
-
-
-def _is_guarded(arm: Node) -> bool:
-    pattern = arm.child_by_field_name("pattern")
-    return pattern is not None and pattern.child_by_field_name("condition") is not None
 
 
 def _subtract(span: Span, holes: Iterable[Span]) -> Iterator[Span]:

@@ -21,7 +21,7 @@ from portkit.context.intent import (
 )
 from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_tools, peer_arms
-from portkit.port.error_arms import is_error_arm
+from portkit.port.match_facts import is_error_arm
 from portkit.port.template_values import render_template
 from portkit.profiles import entries
 from portkit.rules import DirectRule, SiteRule
