@@ -38,7 +38,7 @@ class EditorWorkspace:
         """Scan the tree, or the documents that changed."""
         found = self._look
         if found is None or whole:
-            found = open_session(self.root, kernels=True, buffers=buffers)
+            found = open_session(self.root, buffers, kernels=True)
         else:
             sources = found.whole.job.workspace.sources
             for path, data in buffers.items():

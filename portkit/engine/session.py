@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from msgspec.structs import replace
 
@@ -65,48 +65,40 @@ class ScanSession(Value, frozen=True):
         return _apply_decisions(rescan_file(self.whole, path, data), self.said, self.seen)
 
 
-def scan_tree(
-    directory: Path,
-    *,
-    gating: str = "",
-    regenerate: bool = False,
-    kernels: bool = False,
-    profile: Directory | None = None,
-    skip: Sequence[str] = (),
-    config: bytes | None = None,
-) -> Scan:
+class ScanOptions(TypedDict, total=False):
+    """How a tree is scanned."""
+
+    gating: str
+    """``dummy`` or ``cfg``; empty or absent for what ``portkit.toml`` says, else ``dummy``."""
+    regenerate: bool
+    """Whether files that were written before are replaced where they differ."""
+    kernels: bool
+    """Whether the sources of kernels are looked into, place by place."""
+    profile: Directory | None
+    """The codebase's directory. By default it is the one that ``portkit.toml`` names, else the one
+    whose crate is in the workspace: portkit's own first, then those of packages."""
+    skip: Sequence[str]
+    """Prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their places
+    are found all the same (see ``select_codes``)."""
+    config: bytes | None
+    """The content of ``portkit.toml`` in place of the tree's."""
+
+
+def scan_tree(directory: Path, **options: Unpack[ScanOptions]) -> Scan:
     """Scan the tree at ``directory``; see ``open_session``."""
-    return open_session(
-        directory,
-        gating=gating,
-        regenerate=regenerate,
-        kernels=kernels,
-        profile=profile,
-        skip=skip,
-        config=config,
-    ).scan
+    return open_session(directory, **options).scan
 
 
 def open_session(
     directory: Path,
-    *,
-    gating: str = "",
-    regenerate: bool = False,
-    kernels: bool = False,
-    profile: Directory | None = None,
-    skip: Sequence[str] = (),
     buffers: Mapping[str, bytes] = MappingProxyType({}),
-    config: bytes | None = None,
+    **options: Unpack[ScanOptions],
 ) -> ScanSession:
     """Scan the tree at ``directory`` with the profiles that fit it.
 
     Args:
-        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
-        profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
-            one whose crate is in the workspace: portkit's own first, then those of packages.
-        skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
-            places are found all the same (see ``select_codes``).
         buffers: what files hold in an editor, which count before those on disk, by their paths.
+        options: how it is scanned.
 
     Raises:
         NotAWorkspaceError: there is no workspace.
@@ -115,11 +107,12 @@ def open_session(
         ConfigError: ``portkit.toml`` or ``portkit.review.toml`` is malformed.
     """
     workspace = _replace_buffers(load_workspace(directory), buffers)
+    config = options.get("config")
     said = parse_settings(
         _read_own_source(workspace, NAME) if config is None else SourceFile(NAME, config)
     )
     seen = accepted_findings.parse_acceptances(_read_own_source(workspace, accepted_findings.NAME))
-    codebase = _choose_codebase(workspace, said, profile)
+    codebase = _choose_codebase(workspace, said, options.get("profile"))
     workspace = _drop_own_files(workspace, _own_files(workspace, codebase))
     conditions = (*said.decisions, *codebase.conditions)
     codebase = replace(codebase, conditions=conditions, ci=said.ci)
@@ -146,10 +139,10 @@ def open_session(
         workspace,
         vendor,
         codebase,
-        gating=gating or said.gating or DEFAULT_GATING,
-        regenerate=regenerate,
-        kernels=kernels,
-        skips=(*said.skips, *(Exclusion((code,), (), "", 0) for code in skip)),
+        gating=options.get("gating") or said.gating or DEFAULT_GATING,
+        regenerate=options.get("regenerate", False),
+        kernels=options.get("kernels", False),
+        skips=(*said.skips, *(Exclusion((code,), (), "", 0) for code in options.get("skip", ()))),
     )
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP
