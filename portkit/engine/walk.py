@@ -34,7 +34,7 @@ from portkit.syntax.value import Value
 from portkit.syntax.word_search import build_word_finder, find_occurrences
 from portkit.workspace.cargo_workspace import KERNELS
 from portkit.workspace.edits import apply_edits
-from portkit.workspace.finding import Applicability, Finding, Status
+from portkit.workspace.finding import Finding
 
 _NOT_WHOLE = (
     "the parser does not understand the item around this place (PK901), so nothing is written: do"
@@ -104,18 +104,18 @@ class Walk:
                 raise TooMuchError("its places lie too deep in each other for their number")
             for rule in self.asked.find_node_rules(site.kind):
                 for intent in rule.check(site):
-                    finding = self._understood(make_finding(site, rule.code, intent))
+                    finding = self._make_manual_if_broken(make_finding(site, rule.code, intent))
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.start, site.node.end_byte):
                 self._push(pending, site, _inner_scope(site))
         return self.findings, self._left()
 
-    def _understood(self, finding: Finding) -> Finding:
+    def _make_manual_if_broken(self, finding: Finding) -> Finding:
         """Return a finding as manual if it edits an item with a syntax error."""
         edits = finding.edits
         within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
-        return make_manual(finding, _NOT_WHOLE) if within else finding
+        return finding.to_manual(f"{finding.message}; {_NOT_WHOLE}") if within else finding
 
     def _left(self) -> list[Unaccounted]:
         found = []
@@ -246,19 +246,6 @@ def _vendor(site: Site) -> str:
     return ""
 
 
-def make_manual(finding: Finding, why: str) -> Finding:
-    """Return a finding as manual, with the reason."""
-    if not finding.edits:
-        return finding
-    return replace(
-        finding,
-        applicability=Applicability.MANUAL,
-        status=Status.NONE,
-        message=f"{finding.message}; {why}",
-        edits=(),
-    )
-
-
 _UNSETTLED = (
     "with what would be written the parser understands this file otherwise, so nothing is written:"
     " do it by hand"
@@ -307,7 +294,7 @@ def _walk_file(
     # The parser of Python reads much that is none, by its own lights.
     doubtful = walk.broken or path.endswith((".py", ".pyi"))
     if doubtful and any(f.edits for f in found) and _is_unsettled(walk, found):
-        found = [make_manual(f, _UNSETTLED) for f in found]
+        found = [f.to_manual(f"{f.message}; {_UNSETTLED}") if f.edits else f for f in found]
     return found, left
 
 

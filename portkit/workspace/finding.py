@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 
@@ -111,6 +113,18 @@ class Finding(Value, frozen=True):
     def place(self) -> Place:
         """What identifies the finding within one scan."""
         return self.path, self.code, self.span
+
+    def to_manual(self, message: str) -> Finding:
+        """Return the finding as one that a person must write."""
+        return replace(
+            self,
+            applicability=Applicability.MANUAL,
+            status=Status.NONE,
+            message=message,
+            edits=(),
+            files=no_files,
+            outdated=False,
+        )
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:
