@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from portkit.checks import CHECKS, DOUBTS, PortedTree
 from portkit.engine.partial_ports import add_error_arms, find_missing_variants
 from portkit.engine.scan import Scan, sort_key
-from portkit.port.review_checks import join_messages
+from portkit.port.review_reasons import join_messages
 from portkit.syntax.span import Span
 from portkit.workspace.finding import Applicability, Finding, Place
 

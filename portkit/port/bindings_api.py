@@ -26,7 +26,7 @@ from portkit.syntax.imports import find_import_leaves, find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Edit
 
 _Asked = tuple[str, tuple[str, ...]]
 _BELOW: Final = re.compile(r"\s*::\s*(\w+(?:\s*::\s*\w+)*)")
@@ -121,7 +121,7 @@ class MissingName(Value, frozen=True):
     reason: str  # why a copy cannot have it
 
 
-def explain_missing_name(site: Site, finding: Finding) -> str:
+def explain_missing_name(site: Site, edits: Iterable[Edit]) -> str:
     """Return why what is written from a site asks the bindings for what they lack, or nothing."""
     job = site.job
     if not site.source.path.endswith(".rs") or not _uses_cuda_bindings(job, site.source):
@@ -131,9 +131,7 @@ def explain_missing_name(site: Site, finding: Finding) -> str:
         return _imported(job, _find_named_paths(job, site.source.text(0, site.source.size)))
 
     found = _exactly(job, site.code, site.memoize("of the bindings", make=imported))
-    written = (
-        strip_comments_and_strings("\n".join(edit.text for edit in finding.edits)) if found else ""
-    )
+    written = strip_comments_and_strings("\n".join(edit.text for edit in edits)) if found else ""
     return next((each.reason for each in found if _is_named_in(each, written)), "")
 
 

@@ -105,6 +105,11 @@ def _compilers(job: PortJob) -> list[str]:
     return sorted(crate.replace("-", "_") for crate, kind in known if kind in ("", "driver"))
 
 
+def explain_cuda_run(site: Site, copy: str) -> str:
+    """Return why a copy of Rust source would build for the source vendor, or an empty string."""
+    return explain_cuda_tool(site.job, copy) or explain_uncopied_call(site, copy)
+
+
 def explain_uncopied_call(site: Site, copy: str) -> str:
     """Return why a person must write what a copy calls, or an empty string."""
     left = site.memoize("uncopied", make=lambda: _uncopied(site))

@@ -28,12 +28,13 @@ from portkit.port import (
     unique_names,
 )
 from portkit.port.copy_item import copy_range, copy_site
+from portkit.port.cuda_only_sites import find_cuda_only_reason, withhold_counterpart
 from portkit.port.dispatch_shim import copy_under_name, rename_function
 from portkit.port.insert_position import insert_after_member, insert_after_site
 from portkit.port.item_patches import is_text_replaced
 from portkit.port.peer_arms import exclude_peer_arms
-from portkit.port.review_checks import apply_review_checks
-from portkit.port.vetoes import PlannedCopy, find_method_imports, find_veto, runs_cuda_tool
+from portkit.port.review_reasons import add_review_reasons
+from portkit.port.vetoes import find_method_imports, find_veto
 from portkit.syntax import patterns, python_nodes, toml_nodes
 from portkit.syntax.cfg import parse_cfg, widen_condition
 from portkit.syntax.imports import import_unnamed
@@ -84,7 +85,9 @@ def make_finding(site: Site, code: str, intent: wants.Intent) -> Finding:
         return replace(finding, applicability=Applicability.SAFE) if replaced else finding
     if isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO:
         widens = isinstance(intent, wants.WidenCondition)
-        return apply_review_checks(site, finding, widens=widens)
+        if alone := find_cuda_only_reason(site, finding.edits, widens=widens):
+            return withhold_counterpart(site, finding, alone)
+        return add_review_reasons(site, finding, widens=widens)
     return finding
 
 
@@ -170,8 +173,8 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     if not (alone or gives_way or found) and feature_conflicts.explain_clash(site):
         joined = feature_conflicts.split_shared_impl(site)
     if found is None:
-        planned = PlannedCopy(site, text, gives_way=bool(alone or gives_way or joined))
-        if reason := find_veto(planned):
+        either = bool(alone or gives_way or joined)
+        if reason := find_veto(site, text, gives_way=either):
             return _stop(site, code, replace(intent, claims=None), reason)
     if joined:
         return _finding(site, code, replace(intent, message=_IN_BOTH), *joined)
@@ -204,7 +207,7 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
 
 def _copy_as(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
     edits, found = copy_under_name(site, intent)
-    if edits and (reason := runs_cuda_tool(site, copy_site(site))):
+    if edits and (reason := cuda_tools.explain_cuda_run(site, copy_site(site))):
         return _stop(site, code, replace(intent, claims=None), reason)
     claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)

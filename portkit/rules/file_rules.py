@@ -18,7 +18,7 @@ from portkit.port.copy_item import copy_file
 from portkit.port.drift import find_drift
 from portkit.port.manifest_targets import find_cuda_only_target
 from portkit.port.new_files import explain_adjacent_file, list_added_files
-from portkit.port.review_checks import explain_review, join_messages
+from portkit.port.review_reasons import explain_review, join_messages
 from portkit.port.template_values import render_template
 from portkit.port.whole_files import find_unported_feature_of_file
 from portkit.profiles.entries import Section
