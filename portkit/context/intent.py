@@ -7,16 +7,20 @@ feature, what it accounts for and which bytes change: `portkit.port.emit` alone 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import ClassVar
 
 from tree_sitter import Node
 
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Status
 
 
 class Intent(Value, frozen=True, eq=False):
     """What is wanted, in words."""
 
+    applicability: ClassVar = Applicability.SAFE  # of the finding, unless it is for review
+    status: ClassVar = Status.TODO  # of the finding, unless what is wanted is there already
     construct: str  # the kind of construct in words, such as ``match arm: Device``
     message: str  # one sentence for the reader of the report
     symbol: str = ""  # the item that the site is part of; the enclosing items by default
@@ -33,13 +37,21 @@ class Intent(Value, frozen=True, eq=False):
 class LeaveUnchanged(Intent, frozen=True, eq=False):
     """Leave it alone, for the reason that the message gives; with ``review``, a person looks."""
 
+    applicability = Applicability.KEEP
+    status = Status.NONE
+
 
 class RequireManual(Intent, frozen=True, eq=False):
     """Leave it to a person, who is told what to do."""
 
+    applicability = Applicability.MANUAL
+    status = Status.NONE
+
 
 class AlreadyPorted(Intent, frozen=True, eq=False):
     """Leave it: what is wanted is there already, as part of the site."""
+
+    status = Status.PORTED
 
 
 class CopySite(Intent, frozen=True, eq=False, kw_only=True):

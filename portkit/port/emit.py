@@ -98,15 +98,11 @@ def _finding(
     *edits: Edit,
     stands: bool = False,
     claims: tuple[Span, ...] = (),
-    applicability: Applicability | None = None,
 ) -> Finding:
     """Return a finding; one that writes nothing has no edits, whatever is passed."""
-    trust = applicability or (Applicability.REVIEW if intent.review else Applicability.SAFE)
-    status = Status.PORTED if stands else Status.TODO
-    if trust in (Applicability.KEEP, Applicability.MANUAL) or isinstance(
-        intent, wants.LeaveUnchanged
-    ):
-        status = Status.NONE
+    is_manual = intent.applicability is Applicability.MANUAL
+    trust = Applicability.REVIEW if intent.review and not is_manual else intent.applicability
+    status = Status.PORTED if stands else intent.status
     return Finding(
         code=code,
         path=site.source.path,
@@ -133,34 +129,25 @@ def _types(site: Site) -> tuple[str, ...]:
     return (field_text(owner, "name"),) if owner is not None else ()
 
 
-def _keep(site: Site, code: str, intent: wants.Intent) -> Finding:
-    trust = Applicability.REVIEW if intent.review else Applicability.KEEP
-    return _finding(site, code, intent, applicability=trust)
-
-
-def _ask(site: Site, code: str, intent: wants.Intent) -> Finding:
-    return _finding(site, code, intent, applicability=Applicability.MANUAL)
-
-
-def _stop(site: Site, code: str, intent: wants.Intent, reason: str) -> Finding:
+def _refuse(site: Site, code: str, intent: wants.Intent, reason: str) -> Finding:
     """Return the finding of an intent that a person must carry out."""
     manual = wants.RequireManual(
         intent.construct, reason, symbol=intent.symbol, claims=intent.claims
     )
-    return _ask(site, code, manual)
+    return _finding(site, code, manual)
 
 
 def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     """Find the counterpart, ask the vetoes, gate, place."""
     if reason := gating.explain_no_copy(site):
         kept = wants.LeaveUnchanged(intent.construct, reason, symbol=intent.symbol)
-        return _keep(site, code, kept)
+        return _finding(site, code, kept)
     text = intent.text or feature_conflicts.write_exclusive_copy(site, _copied(site, intent.name))
     if not text.strip():
         kept = wants.LeaveUnchanged(
             intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True
         )
-        return _keep(site, code, kept)
+        return _finding(site, code, kept)
     found = counterparts.find_counterpart(site, text, intent.name)
     maker = site.job.vendor.source_maker
     speaks = rf'"[^"]*(?<![\w./-]){re.escape(maker)}(?![\w./-])[^"]*"'
@@ -175,7 +162,7 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     if found is None:
         either = bool(alone or gives_way or joined)
         if reason := find_veto(site, text, gives_way=either):
-            return _stop(site, code, replace(intent, claims=None), reason)
+            return _refuse(site, code, replace(intent, claims=None), reason)
     if joined:
         return _finding(site, code, replace(intent, message=_IN_BOTH), *joined)
     if alone is not None and site.job.rename(site.name) == site.name:
@@ -208,7 +195,7 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
 def _copy_as(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
     edits, found = copy_under_name(site, intent)
     if edits and (reason := cuda_tools.explain_cuda_run(site, copy_site(site))):
-        return _stop(site, code, replace(intent, claims=None), reason)
+        return _refuse(site, code, replace(intent, claims=None), reason)
     claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
 
@@ -275,9 +262,9 @@ def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
     found = counterparts.find_branch(site)
     claims = (span,) if found is None else (span, found)
     if found is None and gating.requires_cfg(site) and site.job.mentions_gated(copy):
-        return _stop(site, code, replace(intent, claims=claims), _NO_BRANCH)
+        return _refuse(site, code, replace(intent, claims=claims), _NO_BRANCH)
     if found is None and (reason := cuda_tools.explain_uncopied_call(site, copy)):
-        return _stop(site, code, replace(intent, claims=claims), reason)
+        return _refuse(site, code, replace(intent, claims=claims), reason)
     edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
     return _finding(site, code, intent, edit, stands=found is not None, claims=claims)
 
@@ -285,7 +272,7 @@ def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
 def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
     members = (member for listed in intent.lists for member in listed)
     if any(site.source.slice(member).startswith("|") for member in members):
-        return _ask(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
+        return _finding(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
     wanted = or_patterns.plan_joins(site, intent)
     stands = or_patterns.are_joined(site, intent, wanted)
     if not stands and or_patterns.cannot_join(site, intent, wanted):
@@ -295,7 +282,7 @@ def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
         if or_patterns.mentions_cuda_after_pattern(site, intent) and not intent.review:
             intent = replace(intent, message=f"copy the arm for {site.job.vendor.title}")
         if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
-            return _ask(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
+            return _finding(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
     else:
         edits = or_patterns.join_patterns(intent, wanted)
     claims = or_patterns.list_covered_spans(site, intent)
@@ -363,7 +350,7 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
         )
         cfg = parse_cfg(text)
         if edits[0].text == text:
-            return _ask(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
+            return _finding(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
         either = frozenset(each for pair in job.counterparts.items() for each in pair)
         both = cfg is not None and cfg.without(either) is False
         if cfg is not None and (
@@ -467,14 +454,14 @@ def _replace(site: Site, code: str, intent: wants.ReplaceText) -> Finding:
 _WRITERS: Mapping[type[wants.Intent], Callable[[Site, str, Any], Finding]] = {
     wants.InsertText: _add,
     wants.InsertArms: _arms,
-    wants.RequireManual: _ask,
+    wants.RequireManual: _finding,
     wants.AddBranch: _branch,
     wants.CopySite: _copy,
     wants.CopyUnderName: _copy_as,
     wants.AddToList: _enlist,
     wants.JoinPatterns: _join,
-    wants.LeaveUnchanged: _keep,
+    wants.LeaveUnchanged: _finding,
     wants.ReplaceText: _replace,
-    wants.AlreadyPorted: lambda site, code, intent: _finding(site, code, intent, stands=True),
+    wants.AlreadyPorted: _finding,
     wants.WidenCondition: _widen,
 }
