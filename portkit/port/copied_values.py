@@ -18,6 +18,7 @@ from portkit.port import enum_variants, unique_names
 from portkit.syntax.items import describe_impl
 from portkit.syntax.name_table import NO_CODE, normalize_rust, strip_comments_and_strings
 from portkit.syntax.source_file import COMMENTS, field_text, node_text
+from portkit.syntax.value import Value
 
 _NUMBERS: Final = frozenset({"char_literal", "float_literal", "integer_literal"})
 _STRINGS: Final = frozenset({"raw_string_literal", "string_literal"})
@@ -301,40 +302,59 @@ def _given_on(call: Node) -> list[Node]:
 
 
 _WARP: Final = re.compile(r"\b(\w*warp_?size\w*)\b[^;,{}()=]*[=:]\s*(32)(?:_?[ui]\w+)?\b", re.I)
-_CAPABILITY: Final = re.compile(
-    r"\b(?:sm|sm_version|compute_cap(?:ability)?\w*)(?:\(\))?\s*(?:[<>]=?|[=!]=)\s*\d+"
+
+
+class _Search(Value, frozen=True):
+    """A pattern of Rust source, and words of which each of its matches has one at least.
+
+    Nearly all texts have none of the words, and to look for these takes far less time.
+    """
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def may_find(self, text: str) -> bool:
+        """Whether the text has a match, be it in a comment."""
+        return any(word in text for word in self.words) and self.pattern.search(text) is not None
+
+    def find_in_strings(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield each string with a match, and the match."""
+        for each in _strings(text) if self.may_find(text) else ():
+            if found := self.pattern.search(each):
+                yield each, found[0]
+
+
+_CAPABILITY: Final = _Search(
+    ("sm", "compute_cap"),
+    re.compile(r"\b(?:sm|sm_version|compute_cap(?:ability)?\w*)(?:\(\))?\s*(?:[<>]=?|[=!]=)\s*\d+"),
 )
-_NVRTC: Final = re.compile(
-    r"--gpu-architecture|-arch\b|\b(?:compute|sm)_\d+\w*|--use_fast_math|--fmad|--maxrregcount"
-    r"|--ptxas-options|-Xptxas|--device-debug|--generate-line-info|-lineinfo\b|--relocatable-device"
+_NVRTC: Final = _Search(
+    ("--", "-Xptxas", "-arch", "-lineinfo", "compute_", "sm_"),
+    re.compile(
+        r"--gpu-architecture|-arch\b|\b(?:compute|sm)_\d+\w*|--use_fast_math|--fmad|--maxrregcount"
+        r"|--ptxas-options|-Xptxas|--device-debug|--generate-line-info|-lineinfo\b|--relocatable-device"
+    ),
 )
 """Options of NVRTC, and the architectures that they name (NVIDIA: "NVRTC", chapter "Supported
 Compile Options"); HIPRTC has others, such as ``--offload-arch=gfx90a``."""
-_OUTSIDE: Final = re.compile(
-    r'(?<=")(?:CUBLAS|CUBLASLT|CUDA|CUDNN|NCCL|NVCC|NVIDIA)_[A-Z][A-Z0-9_]*(?=")'
-    r'|[^\s"]+\.(?:dll|dylib|so)\b[.\d]*|/usr/local/cuda[^\s"]*'
+_OUTSIDE: Final = _Search(
+    (
+        *('"CUBLAS', '"CUDA_', '"CUDNN_', '"NCCL_', '"NVCC_', '"NVIDIA_'),
+        *(".dll", ".dylib", ".so", "/usr/local/cuda"),
+    ),
+    re.compile(
+        r'(?<=")(?:CUBLAS|CUBLASLT|CUDA|CUDNN|NCCL|NVCC|NVIDIA)_[A-Z][A-Z0-9_]*(?=")'
+        r'|[^\s"]+\.(?:dll|dylib|so)\b[.\d]*|/usr/local/cuda[^\s"]*'
+    ),
 )
 """A variable of the environment that NVIDIA's programs read (CUDA C++ Programming Guide, chapter
 "CUDA Environment Variables"), the file of a library, and the folder of the toolkit."""
-_NVRTC_WORDS: Final = ("--", "-Xptxas", "-arch", "-lineinfo", "compute_", "sm_")
-_CAPABILITY_WORDS: Final = ("sm", "compute_cap")
-_OUTSIDE_WORDS: Final = (
-    '"CUBLAS',
-    '"CUDA_',
-    '"CUDNN_',
-    '"NCCL_',
-    '"NVCC_',
-    '"NVIDIA_',
-    ".dll",
-    ".dylib",
-    ".so",
-    "/usr/local/cuda",
-)
-"""Words of which each pattern finds one at least: nearly all texts have none, and to look for them
-takes far less time than to search by the pattern."""
-_IN_KERNEL: Final = re.compile(
-    r"\b__(?:shfl|ballot|all|any|activemask|match|reduce)\w*|\b__syncwarp\b|\bwarpSize\b"
-    r"|\b0x[fF]{8}\b|\b32[uU]?\b|\basm\b"
+_IN_KERNEL: Final = _Search(
+    ("__global__",),
+    re.compile(
+        r"\b__(?:shfl|ballot|all|any|activemask|match|reduce)\w*|\b__syncwarp\b|\bwarpSize\b"
+        r"|\b0x[fF]{8}\b|\b32[uU]?\b|\basm\b"
+    ),
 )
 """What a kernel says about a warp of 32 lanes, or in PTX."""
 
@@ -359,9 +379,8 @@ def _warp(job: PortJob, text: str) -> str:
 
 def _capability(job: PortJob, text: str) -> str:
     """Doubt a question about a GPU's compute capability: ``sm >= 90``."""
-    if not _has_any(text, _CAPABILITY_WORDS) or not _CAPABILITY.search(text):
-        return ""
-    found = _CAPABILITY.search(strip_comments_and_strings(text))
+    may_be = _CAPABILITY.may_find(text)
+    found = may_be and _CAPABILITY.pattern.search(strip_comments_and_strings(text))
     return (
         f"`{found[0]}` compares NVIDIA's compute capability. Ask {job.vendor.title} for what the"
         " code needs of the GPU"
@@ -372,9 +391,7 @@ def _capability(job: PortJob, text: str) -> str:
 
 def _options(job: PortJob, text: str) -> str:
     """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
-    if not _has_any(text, _NVRTC_WORDS) or not _NVRTC.search(text):
-        return ""
-    found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
+    found = next((option for _, option in _NVRTC.find_in_strings(text)), "")
     return (
         f"A string has `{found}`, which is for NVIDIA's compiler. Give {job.vendor.title} what its"
         " compiler accepts, such as `--offload-arch`"
@@ -385,12 +402,9 @@ def _options(job: PortJob, text: str) -> str:
 
 def _outside(job: PortJob, text: str) -> str:
     """Doubt a name outside the program, which no table of names knows: ``"libcuda.so.1"``."""
-    if '"' not in text or not _has_any(text, _OUTSIDE_WORDS) or not _OUTSIDE.search(text):
-        return ""
-    for each in _strings(text):
-        found = _OUTSIDE.search(each)
-        if found and (job.mentions_cuda(each) or job.rename(each) != each):
-            return f"A string names `{found[0]}`. Check the name that {job.vendor.title} has"
+    for each, found in _OUTSIDE.find_in_strings(text):
+        if job.mentions_cuda(each) or job.rename(each) != each:
+            return f"A string names `{found}`. Check the name that {job.vendor.title} has"
     return ""
 
 
@@ -413,20 +427,14 @@ def _is_path(job: PortJob, text: str, maker: str) -> bool:
 
 def _kernel(job: PortJob, text: str) -> str:
     """Doubt a kernel in a string that counts with a warp of 32 lanes."""
-    if "__global__" not in text:
-        return ""
-    kernels = (each for each in _strings(text) if "__global__" in each)
-    found = next((m[0] for each in kernels if (m := _IN_KERNEL.search(each))), "")
+    kernels = (word for each, word in _IN_KERNEL.find_in_strings(text) if "__global__" in each)
+    found = next(kernels, "")
     return (
         f"A kernel in a string has `{found}`, and a wavefront of AMD's GPUs has 32 or 64 lanes."
         f" Check the kernel, which {job.vendor.title} compiles when the program runs"
         if found
         else ""
     )
-
-
-def _has_any(text: str, words: Sequence[str]) -> bool:
-    return any(word in text for word in words)
 
 
 def _strings(text: str) -> Iterator[str]:
