@@ -26,7 +26,7 @@ from portkit.rules import manifest_features, named_items
 from portkit.transaction.change import Change
 from portkit.workspace.cargo_resolution import FILE, CargoFault
 from portkit.workspace.cargo_workspace import Workspace
-from portkit.workspace.finding import Finding, Place, Status
+from portkit.workspace.finding import Applicability, Finding, Place, Status
 from portkit.workspace.manifest import read_manifest
 
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
@@ -47,7 +47,7 @@ def add_error_arms(
     places = {f.place for f in chosen.findings}
     variants = _variants(whole, places)
     errors = {
-        f.place: error_arms.exclude_with_error_arm(f, f.reason or f.message if f.excluded else why)
+        f.place: _exclude_arm(f, f.reason or f.message if f.excluded else why)
         for f in whole.findings
         if f.fallback_edits
         and (f.excluded or (f.place not in places and f.status is Status.TODO))
@@ -61,6 +61,13 @@ def add_error_arms(
         if f.place not in errors
     ]
     return replace(chosen, findings=tuple(sorted((*kept, *errors.values()), key=sort_key)))
+
+
+def _exclude_arm(finding: Finding, reason: str) -> Finding:
+    """Return the finding of an arm that is left out by one that answers with an error."""
+    message = f"left out by an arm that answers with an error: {reason}"
+    arm = error_arms.write_error_arm(finding, reason)
+    return replace(arm, applicability=Applicability.KEEP, message=message)
 
 
 def check_variants(whole: Scan, chosen: Scan) -> None:

@@ -177,6 +177,23 @@ def _maker(site: Site) -> str:
     return ""
 
 
+def explain_maker_text(job: PortJob, copy: str, said: str = "") -> str:
+    """Return why a person reviews the texts in a copy that name NVIDIA, or an empty string.
+
+    Args:
+        job: the job.
+        copy: Rust source.
+        said: other reasons for the same copy; a text that they quote needs no second one.
+    """
+    maker = job.vendor.source_maker
+    if maker.lower() not in copy.lower():
+        return ""
+    named = re.compile(rf"(?<![\w./-]){re.escape(maker)}(?![\w./-])", re.IGNORECASE)
+    if any(named.search(text) for text in {*_strings(copy)} - {*_strings(said)}):
+        return f"A text in the copy names {maker}. Say what is true of {job.vendor.title}"
+    return ""
+
+
 _NAMED_MEMBERS: Final = ("enum_variant", "field_declaration")
 _CHECKS: Final[tuple[tuple[Sequence[str], Callable[[Site], str], str], ...]] = (
     (("enum_variant",), enum_variants.explain_variant_review, "{}"),

@@ -122,8 +122,8 @@ def withhold_counterpart(site: Site, finding: Finding, alone: CudaOnlyReason) ->
         )
     if site.kind == "match_arm" and finding.fallback_edits:
         said = f"{alone.reason}: {title}'s arm answers with an error: see what it should do"
-        left = error_arms.exclude_with_error_arm(finding, _ALONE)
-        return replace(left, applicability=trust, message=said)
+        arm = error_arms.write_error_arm(finding, _ALONE)
+        return replace(arm, applicability=trust, message=said)
     if site.kind == "match_arm":
         said = f"{title} uses the `_` arm. Check that this is right"
     elif site.kind == "if_expression" and alone.settled:

@@ -18,6 +18,7 @@ from portkit.context import intent as wants
 from portkit.context.device_queries import list_chain_links
 from portkit.context.port_job import Gating, Site
 from portkit.port import (
+    copied_values,
     counterparts,
     cuda_tools,
     enum_variants,
@@ -33,7 +34,7 @@ from portkit.port.dispatch_shim import copy_under_name, rename_function
 from portkit.port.insert_position import insert_after_member, insert_after_site
 from portkit.port.item_patches import is_text_replaced
 from portkit.port.peer_arms import exclude_peer_arms
-from portkit.port.review_reasons import add_review_reasons
+from portkit.port.review_reasons import add_review_reasons, join_messages
 from portkit.port.vetoes import find_method_imports, find_veto
 from portkit.syntax import patterns, python_nodes, toml_nodes
 from portkit.syntax.cfg import parse_cfg, widen_condition
@@ -149,11 +150,9 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
         )
         return _finding(site, code, kept)
     found = counterparts.find_counterpart(site, text, intent.name)
-    maker = site.job.vendor.source_maker
-    speaks = rf'"[^"]*(?<![\w./-]){re.escape(maker)}(?![\w./-])[^"]*"'
-    if re.search(speaks, text if found is None else site.source.slice(found), re.IGNORECASE):
-        message = f"{intent.message}; a text in it speaks of {maker}: say what is true here"
-        intent = replace(intent, message=message, review=True)
+    doubt = found and copied_values.explain_maker_text(site.job, site.source.slice(found))
+    if doubt:
+        intent = replace(intent, message=join_messages(intent.message, doubt), review=True)
     alone = feature_conflicts.find_feature_conflict(site)
     gives_way = "" if alone or intent.text else feature_conflicts.explain_giving_way(site)
     joined: tuple[Edit, ...] = ()

@@ -26,7 +26,7 @@ from portkit.port.insert_position import insert_after_site
 from portkit.port.match_facts import LEFT_OUT, is_guarded, read_match
 from portkit.syntax import patterns
 from portkit.syntax.source_file import field_text, node_text
-from portkit.workspace.finding import Applicability, Edit, Finding, Status
+from portkit.workspace.finding import Edit, Finding, Status
 
 _REASON: Final = "\0"
 """Stands for the reason, which is known when it is known what is left out."""
@@ -61,16 +61,15 @@ def write_error_value(macro: str) -> str:
     return f'{macro}!("{LEFT_OUT}{_REASON}")'
 
 
-def exclude_with_error_arm(finding: Finding, reason: str) -> Finding:
-    """Return the finding of a place that is left out, with the arm that answers with an error."""
+def write_error_arm(finding: Finding, reason: str) -> Finding:
+    """Return the finding of an arm that is left out; it writes one that answers with an error."""
     said = re.sub(r'["\\]', r"\\\g<0>", " ".join(reason.split()))
     said = said.replace("{", "{{").replace("}", "}}")
     return replace(
         finding,
-        applicability=Applicability.KEEP,
         status=Status.TODO,
         edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.fallback_edits),
-        message=f"left out by an arm that answers with an error: {reason}",
+        writes_error_arm=True,
         reason=reason,
     )
 

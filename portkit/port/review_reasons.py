@@ -26,9 +26,11 @@ def add_review_reasons(site: Site, finding: Finding, *, widens: bool) -> Finding
     is_copied = decided and not finding.entry and not widens
     text = copied_values.explain_platform_literal(site.job, site.code) if is_copied else ""
     value = "" if finding.entry or widens else copied_values.explain_value_review(site)
-    if not (doubt or text or value):
+    written = "\n".join(edit.text for edit in finding.edits)
+    maker = copied_values.explain_maker_text(site.job, written, value)
+    if not (doubt or text or value or maker):
         return finding
-    said = join_messages(finding.message, doubt, text, value)
+    said = join_messages(finding.message, doubt, text, value, maker)
     return replace(finding, applicability=Applicability.REVIEW, message=said)
 
 

@@ -99,6 +99,8 @@ class Finding(Value, frozen=True):
     fallback_edits: tuple[Edit, ...] = ()
     # Whether an arm that answers with an error stands at the place.
     replaces_error_arm: bool = False
+    # Whether its edits write an arm that answers with an error.
+    writes_error_arm: bool = False
     # The types whose values it is about, as the file calls them: the enum of a variant, those that
     # a pattern names.
     types: tuple[str, ...] = ()
