@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from tree_support import PROFILE, crate, scan_of
 
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.report.model import describe_writes, make_report
 from portkit.workspace.finding import Applicability, Status
 

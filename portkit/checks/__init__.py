@@ -1,8 +1,8 @@
 """Checks of the tree as the port will leave it: a finding that would break it is not written.
 
 A check is a function in a file of its own: it reads a `PortedTree` and yields each `Refusal`.
-`CHECKS` lists them in the order in which they run. `portkit.engine.refusals` takes out what they
-refuse. `DOUBTS` are functions that name findings a person should look at.
+`CHECKS` lists them in the order in which they run. `portkit.engine.refused_findings` takes out what
+they refuse. `DOUBTS` are functions that name findings a person should look at.
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ def check_fields(ported: PortedTree) -> Iterator[Refusal]:
         for gain in gains:
             node = _find_incomplete(source, gain)
             if node is not None:
-                line = _line_before(ported, path, node.start_byte)
+                line = _find_line_before(ported, path, node.start_byte)
                 said = _REASON.format(owner=gain.owner, field=gain.field, path=path, line=line)
                 yield Refusal((gain.finding,), said)
 
 
-def _line_before(ported: PortedTree, path: str, offset: int) -> int:
+def _find_line_before(ported: PortedTree, path: str, offset: int) -> int:
     """Return the line before the port of what is at an offset after it."""
     written = ported.written(path)
     at = offset if written is None else written.offset_before(offset)
@@ -90,7 +90,7 @@ def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:
         at += find_occurrences(source.data, b"Self")
     root = source.tree_around(sorted(at)).root_node if at else None
     for kind in _KINDS if root is not None else ():
-        for node in _every(root, kind):
+        for node in _find_nodes(root, kind):
             head = field_text(node, "name" if kind == "struct_expression" else "type")
             name = find_self_type(node) if head == "Self" else head
             name = re.sub(r"<.*", "", name)
@@ -101,7 +101,7 @@ def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:
     return None
 
 
-def _every(root: Node | None, kind: str) -> Iterator[Node]:
+def _find_nodes(root: Node | None, kind: str) -> Iterator[Node]:
     """Yield each node of a kind, also those inside another."""
     pending = [root] if root is not None else []
     while pending:

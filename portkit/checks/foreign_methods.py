@@ -36,7 +36,7 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
     definitions, known = Definitions(ported), KnownNames(job)
     called = re.compile(rb"\.(" + vendor_name_pattern(job) + rb")\s*(?:::<[^;{}]*>)?\(")
     for written in ported.find_edited_files(".rs"):
-        if not _takes_unknown(job, written.source.path):
+        if not _enables_unknown_crate(job, written.source.path):
             continue
         for piece in written.pieces:
             for match in called.finditer(written.source.data, piece.start, piece.end):
@@ -49,7 +49,7 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
                     yield Doubt(piece.finding, said)
 
 
-def _takes_unknown(job: PortJob, path: str) -> bool:
+def _enables_unknown_crate(job: PortJob, path: str) -> bool:
     """Whether the crate of a file turns CUDA on in another one, whose port nothing tells of."""
     crate = job.workspace.crate_of(path)
     features = crate.manifest.get("features", {}) if crate is not None else {}

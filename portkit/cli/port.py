@@ -338,19 +338,19 @@ def apply(
     from msgspec.structs import replace
 
     from portkit.engine.partial_ports import (
-        add_error_arms,
         check_manifests,
         check_variants,
         find_left_out,
         find_missing_variants,
         find_naming,
         list_places,
+        restore_required_arms,
     )
     from portkit.engine.plan import build_plan
     from portkit.profiles.settings import is_decision_change
     from portkit.report.apply_summary import render_apply_summary, render_headline
     from portkit.report.model import make_report
-    from portkit.transaction.refusals import check_plan
+    from portkit.transaction.preconditions import check_plan
     from portkit.transaction.transaction import recover_run, write_plan
     from portkit.workspace.finding import Status
     from portkit.workspace.git import GitState, check_clean, read_git_state
@@ -425,7 +425,7 @@ def apply(
         left = len(found.findings) - len(asked.findings)
         found = asked
     _check_plan(partial(check_variants, whole, found), warns=bool(at and diff))
-    chosen, found = found, add_error_arms(whole, found)
+    chosen, found = found, restore_required_arms(whole, found)
     with show_waiting(f"Porting {directory}"):
         planned = build_plan(found, rustfmt=not no_format)
     while interactive and (
@@ -436,7 +436,7 @@ def apply(
         )
         left += len(nameless)
         chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
-        found = add_error_arms(whole, chosen)
+        found = restore_required_arms(whole, chosen)
         planned = build_plan(found, rustfmt=not no_format)
     _check_plan(partial(check_manifests, whole, chosen, planned.changes), warns=bool(at and diff))
     if denied := check_plan(directory, planned.changes, clean, dry=dry):

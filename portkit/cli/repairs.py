@@ -107,7 +107,7 @@ def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None)
     from portkit.repairs.defect_repairs import merge_changes
     from portkit.report.model import count_noun
     from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
-    from portkit.transaction.refusals import check_plan
+    from portkit.transaction.preconditions import check_plan
     from portkit.workspace.git import check_clean
 
     ground_ = open_checkout(directory, moves=patches is None)

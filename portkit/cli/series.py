@@ -28,7 +28,7 @@ def write_series(
     from portkit.report.model import count_noun, make_report
     from portkit.report.series import render_messages, render_subject, split_port
     from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
-    from portkit.transaction.refusals import check_plan
+    from portkit.transaction.preconditions import check_plan
     from portkit.workspace.git import check_clean
 
     ground_ = open_checkout(directory, moves=patches is None)

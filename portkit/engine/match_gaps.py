@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.checks.matches import find_gaps
+from portkit.checks.match_gaps import find_gaps
 from portkit.checks.ported_tree import PortedTree, WrittenFile
 from portkit.context.intent import MatchGap, MissingArmBehavior
 from portkit.rules import match_arms

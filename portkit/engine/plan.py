@@ -92,7 +92,7 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
     """
-    edition = _edition(scan, change.path)
+    edition = _find_edition(scan, change.path)
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
     after = rustfmt.formatted(change.after, edition)
@@ -104,7 +104,7 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     return None if isinstance(after, Refusal) else after
 
 
-def _edition(scan: Scan, path: str) -> str:
+def _find_edition(scan: Scan, path: str) -> str:
     """Return the Rust edition of a file; a new crate has the workspace's."""
     workspace = scan.job.workspace
     shared = workspace.manifest.get("workspace", {}).get("package", {}).get("edition", "2021")

@@ -18,8 +18,8 @@ from portkit.codebases.registry import (
 )
 from portkit.engine.acceptance import apply_acceptances
 from portkit.engine.exclusions import apply_exclusions
-from portkit.engine.partial_ports import add_error_arms
-from portkit.engine.refusals import apply_checks
+from portkit.engine.partial_ports import restore_required_arms
+from portkit.engine.refused_findings import apply_checks
 from portkit.engine.scan import Scan, rescan_file, scan_workspace, sort_key
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.port.adapted_profiles import (
@@ -113,7 +113,7 @@ def open_session(
     )
     seen = accepted_findings.parse_acceptances(_read_own_source(workspace, accepted_findings.NAME))
     codebase = _choose_codebase(workspace, said, options.get("profile"))
-    workspace = _drop_own_files(workspace, _own_files(workspace, codebase))
+    workspace = _drop_own_files(workspace, _list_own_files(workspace, codebase))
     conditions = (*said.decisions, *codebase.conditions)
     codebase = replace(codebase, conditions=conditions, ci=said.ci)
     codebase = choose_kernel_form(codebase, said, workspace)
@@ -172,7 +172,7 @@ def _apply_decisions(whole: Scan, said: Settings, seen: Mapping[str, Acceptance]
     found = replace(whole, findings=tuple(sorted((*whole.findings, *idle), key=sort_key)))
     found = apply_exclusions(found, said)
     found = apply_checks(found)
-    found = add_error_arms(found, found)
+    found = restore_required_arms(found, found)
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
         from portkit.engine.override_drift import add_override_drift
 
@@ -238,7 +238,7 @@ def _drop_own_files(workspace: Workspace, paths: Set[str]) -> Workspace:
     return replace(workspace, sources=kept)
 
 
-def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
+def _list_own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
     """Return the files of a workspace that are portkit's settings, or the profile in it."""
     own = {NAME, accepted_findings.NAME}
     if codebase.directory is not None:
@@ -257,17 +257,17 @@ def _choose_codebase(
     if profile is not None:
         return load_codebase(profile)
     crates = {crate.name for crate in workspace.crates}
-    profiles = (load_codebase(directory) for directory in _every_directory())
+    profiles = (load_codebase(directory) for directory in _list_directories())
     return next((p for p in profiles if p.crate in crates), None) or decode_codebase(_ANY)
 
 
 def _find_base_codebase(workspace: Workspace) -> CodebaseProfile | None:
     """Return the codebase whose crate the tree depends on."""
-    profiles = (load_codebase(directory) for directory in _every_directory())
+    profiles = (load_codebase(directory) for directory in _list_directories())
     return next((p for p in profiles if workspace.depends_on_crate((p.crate,), tests=False)), None)
 
 
-def _every_directory() -> Iterator[Directory]:
+def _list_directories() -> Iterator[Directory]:
     """Yield the directories of all codebases, the shipped ones first."""
     yield from find_shipped().values()
     yield from find_announced().values()

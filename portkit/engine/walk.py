@@ -108,7 +108,7 @@ class Walk:
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.start, site.node.end_byte):
-                self._push(pending, site, _inner_scope(site))
+                self._push(pending, site, _make_inner_scope(site))
         return self.findings, self._left()
 
     def _make_manual_if_broken(self, finding: Finding) -> Finding:
@@ -182,10 +182,10 @@ class Walk:
                 at = self._open(at + 1)
 
 
-def _inner_scope(site: Site) -> Scope:
+def _make_inner_scope(site: Site) -> Scope:
     """Return the scope inside a site."""
     scope, node = site.scope, site.node
-    vendor = scope.vendor or _vendor(site)
+    vendor = scope.vendor or _find_vendor(site)
     gated = scope.gated or site.is_rocm_only
     if node.type in (
         "function_item",
@@ -220,7 +220,7 @@ def _inner_scope(site: Site) -> Scope:
     return replace(scope, vendor=vendor, gated=gated, container=container)
 
 
-def _vendor(site: Site) -> str:
+def _find_vendor(site: Site) -> str:
     """Return the vendor that a site is specific to, or an empty string."""
     job, kind = site.job, site.kind
     if site.unported_feature:

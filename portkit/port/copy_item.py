@@ -68,11 +68,11 @@ def qualify_enum_values(job: PortJob, source: SourceFile, copy: str) -> str:
         again = kind in brought or re.search(rf"\buse\s+[\w:\s]+::\s*{kind}\s*;", copy) is not None
         copy = re.sub(pattern, "" if again else r"\1;\2", copy)
         brought.add(kind)
-        copy = TOKEN.sub(partial(_named, kind, value), copy)
+        copy = TOKEN.sub(partial(_qualify_value, kind, value), copy)
     return copy
 
 
-def _named(kind: str, value: str, token: re.Match[str]) -> str:
+def _qualify_value(kind: str, value: str, token: re.Match[str]) -> str:
     through = token.string.endswith("::", 0, token.start())
     return f"{kind}::{value}" if token.group() == value and not through else token.group()
 
@@ -104,11 +104,11 @@ def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
         site.node.end_byte,
         site.node,
         site.scope.symbol,
-        (*instead, *_without_unported(site)),
+        (*instead, *_drop_unported_features(site)),
     )
 
 
-def _without_unported(site: Site) -> Iterator[tuple[Span, str]]:
+def _drop_unported_features(site: Site) -> Iterator[tuple[Span, str]]:
     """Yield the site's own conditions that name an unported feature, as its copy has them."""
     off = frozenset(site.job.vendor.unported)
     for attribute, cfg in site.conditions:

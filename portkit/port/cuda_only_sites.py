@@ -35,7 +35,7 @@ def find_cuda_only_reason(
         edits: the edits that would write the counterpart.
         widens: whether they only widen a condition.
     """
-    if found := cuda_only_deps.explain_cuda_only(site, site.code):
+    if found := cuda_only_deps.explain_cuda_dependency(site, site.code):
         return found
     if widens:
         reason = _explain_cuda_use(site)
@@ -47,8 +47,8 @@ def find_cuda_only_reason(
 
 
 def _explain_cuda_use(site: Site) -> str:
-    reason = _runs(site, site.code)
-    return reason or (_needs_import(site, site.code) if site.is_cuda_only else "")
+    reason = _explain_cuda_run(site, site.code)
+    return reason or (_explain_missing_import(site, site.code) if site.is_cuda_only else "")
 
 
 def _explain_missing_symbol(site: Site) -> str:
@@ -76,12 +76,12 @@ def _find_other_side(site: Site) -> CudaOnlyReason | None:
             continue
         cfgs = [cfg for _, cfg in parse_conditions(find_attributes(node, attributes))]
         text = node_text(node) if any(map(job.cfg_requires_cuda, cfgs)) else ""
-        found = cuda_only_deps.explain_cuda_only(site, text) if text else None
+        found = cuda_only_deps.explain_cuda_dependency(site, text) if text else None
         # CUDA's main is asked about where a copy would differ from it (PK511), else it is widened.
         asked = site.name == "main" and not site.scope.symbol and job.rename_changes_code(text)
-        reason = _runs(site, text) or ("a program has one main" if asked else "")
+        reason = _explain_cuda_run(site, text) or ("a program has one main" if asked else "")
         if text and not reason and not job.rename_changes_code(text):  # it would be widened as well
-            reason = _needs_import(site, text)
+            reason = _explain_missing_import(site, text)
         if found is None and reason:
             found = CudaOnlyReason(
                 f"what stands for CUDA is written by hand: {reason}", settled=True
@@ -91,13 +91,13 @@ def _find_other_side(site: Site) -> CudaOnlyReason | None:
     return None
 
 
-def _needs_import(site: Site, text: str) -> str:
+def _explain_missing_import(site: Site, text: str) -> str:
     """Return why what a text names is not there for the written vendor, if an import tells."""
     name = find_cuda_only_import(site, text)
     return f"it needs {name}, which is imported for CUDA alone" if name else ""
 
 
-def _runs(site: Site, text: str) -> str:
+def _explain_cuda_run(site: Site, text: str) -> str:
     """Return why a text of a site's file would build for the source vendor, if it would."""
     if not cuda_tools.may_run_cuda_tools(site.job, site.source):
         return ""
@@ -112,9 +112,7 @@ def withhold_counterpart(site: Site, finding: Finding, alone: CudaOnlyReason) ->
     it is. What every build has is for a person.
     """
     title, trust = site.job.vendor.title, Applicability.REVIEW
-    shared = (
-        error_arms.move_to_fallback_arm(site) if finding.fallback_edits and alone.settled else None
-    )
+    shared = error_arms.join_shared_arm(site) if finding.fallback_edits and alone.settled else None
     if shared is not None:
         said = f"{alone.reason}: {title} does what devices share: see that it is right"
         return replace(

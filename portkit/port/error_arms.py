@@ -81,7 +81,8 @@ def strip_bindings(pattern: Node) -> str:
         case "tuple_struct_pattern":
             return f"{node_text(inner[0])}({', '.join(map(strip_bindings, inner[1:]))})"
         case "struct_pattern":
-            return f"{node_text(inner[0])} {{ {', '.join([*_fields(inner[1:]), '..'])} }}"
+            fields = ", ".join([*_strip_field_bindings(inner[1:]), ".."])
+            return f"{node_text(inner[0])} {{ {fields} }}"
         case "tuple_pattern":
             last = "," if len(inner) == 1 and node_text(pattern)[:-1].rstrip().endswith(",") else ""
             return f"({', '.join(map(strip_bindings, inner))}{last})"
@@ -94,7 +95,7 @@ def strip_bindings(pattern: Node) -> str:
     return "_" if any(True for _ in patterns.find_bindings(pattern)) else node_text(pattern)
 
 
-def _fields(members: list[Node]) -> Iterator[str]:
+def _strip_field_bindings(members: list[Node]) -> Iterator[str]:
     """Yield the fields of a pattern that ask for something."""
     for field in members:
         pattern = field.child_by_field_name("pattern")
@@ -102,7 +103,7 @@ def _fields(members: list[Node]) -> Iterator[str]:
             yield f"{field_text(field, 'name')}: {asked}"
 
 
-def move_to_fallback_arm(site: Site) -> Edit | None:
+def join_shared_arm(site: Site) -> Edit | None:
     """Return the edit by which the written vendor takes the arm that others share, if there is one.
 
     It joins the arm's pattern. Where the site stands under a condition, or the vendor's variant
@@ -112,13 +113,13 @@ def move_to_fallback_arm(site: Site) -> Edit | None:
     job = site.job
     wanted = patterns.pattern_key(node_text(site.node.child_by_field_name("pattern")))
     for arm, _ in site.siblings:
-        for listed, peer in _shared(job, arm):
-            own = _renamed(job, node_text(peer))
-            if patterns.pattern_key(_with(arm, listed, own)) != wanted:
+        for listed, peer in _find_shared_members(job, arm):
+            own = _rename_peer(job, node_text(peer))
+            if patterns.pattern_key(_replace_members(arm, listed, own)) != wanted:
                 continue
             written = job.rename(own)
             if site.conditions or job.gating is Gating.CFG:
-                pattern = _with(arm, listed, written)
+                pattern = _replace_members(arm, listed, written)
                 first, value = (
                     site.node.child_by_field_name("pattern"),
                     arm.child_by_field_name("value"),
@@ -132,7 +133,7 @@ def move_to_fallback_arm(site: Site) -> Edit | None:
     return None
 
 
-def _shared(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Node], Node]]:
+def _find_shared_members(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Node], Node]]:
     """Yield the or-patterns of an arm in which a peer's value stands beside those of no backend."""
     pattern = arm.child_by_field_name("pattern") if arm.type == "match_arm" else None
     if pattern is None or is_guarded(arm):
@@ -147,14 +148,14 @@ def _shared(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Node], Node]]:
             yield from ((listed, m) for m in listed if m not in plain)
 
 
-def _renamed(job: PortJob, member: str) -> str:
+def _rename_peer(job: PortJob, member: str) -> str:
     """Return a peer's value as the source vendor's."""
     peers = "|".join(map(re.escape, job.vendor.peers))
     as_written = {True: job.vendor.source.capitalize(), False: job.vendor.source}
     return re.sub(f"(?i:{peers})", lambda found: as_written[found[0][:1].isupper()], member)
 
 
-def _with(arm: Node, listed: Sequence[Node], member: str) -> str:
+def _replace_members(arm: Node, listed: Sequence[Node], member: str) -> str:
     """Return the pattern of an arm with one member in place of a list."""
     pattern = arm.child_by_field_name("pattern")
     assert pattern is not None  # it was looked into

@@ -28,10 +28,10 @@ def exclude_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
     own = site.is_cuda_only or (function and job.mentions_cuda(site.name))
     if not own or site.kind == "match_arm":
         return claims
-    return tuple(rest for claim in claims for rest in _subtract(claim, _arms_in(site)))
+    return tuple(rest for claim in claims for rest in _subtract_spans(claim, _find_peer_arms(site)))
 
 
-def _arms_in(site: Site) -> list[Span]:
+def _find_peer_arms(site: Site) -> list[Span]:
     """Return the spans of the peers' arms inside an item that is specific to the source vendor."""
     found: list[Span] = []
     job = site.job
@@ -93,7 +93,7 @@ def find_backend_answer(job: PortJob, arm: Node, known: DefaultAnswers) -> Backe
     if block is None or len(members) != 1 or not _is_variant(job, members[0]) or is_guarded(arm):
         return None
     if block.id not in known:
-        known[block.id] = _rest_of(job, block)
+        known[block.id] = _read_default_answer(job, block)
     rest = known[block.id]
     return None if rest is None else BackendAnswer(strip_bindings(members[0]), rest)
 
@@ -103,7 +103,7 @@ def list_default_answers(site: Site) -> DefaultAnswers:
     return site.memoize("rests", make=DefaultAnswers)
 
 
-def _rest_of(job: PortJob, block: Node) -> DefaultAnswer | None:
+def _read_default_answer(job: PortJob, block: Node) -> DefaultAnswer | None:
     arms = [node for node in block.named_children if node.type == "match_arm"]
     heads = [(node, node_text(node.child_by_field_name("pattern"))) for node in arms]
     if any(map(is_catch_all, arms)) or any(job.mentions_peer(head) for _, head in heads):
@@ -136,7 +136,7 @@ def _is_variant(job: PortJob, pattern: Node) -> bool:
     return bool(separator) and name == job.vendor.source.capitalize() and job.rename(owner) == owner
 
 
-def _subtract(span: Span, holes: Iterable[Span]) -> Iterator[Span]:
+def _subtract_spans(span: Span, holes: Iterable[Span]) -> Iterator[Span]:
     """Yield what is left of a span without the holes in it."""
     at = span.start
     for hole in sorted(holes):

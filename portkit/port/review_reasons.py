@@ -45,12 +45,12 @@ def explain_review(job: PortJob, text: str) -> str:
     """Return why a person should look at the copy of a text, wherever it stands, or nothing."""
     return (
         reexported_bindings.explain_binding_review(job, text)
-        or _headers(job, text)
+        or _explain_header(job, text)
         or copied_values.explain_platform_literal(job, text)
     )
 
 
-def _headers(job: PortJob, text: str) -> str:
+def _explain_header(job: PortJob, text: str) -> str:
     if not may_include_headers(text):
         return ""
     from portkit.hipify.kernel_strings import find_unknown_headers  # few trees have one

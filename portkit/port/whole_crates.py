@@ -51,7 +51,7 @@ def find_whole_crates(
     while True:
         named = {each.name: each for each in found.values()}
         new = {
-            crate.directory: _whole(workspace, vendor, crate, named)
+            crate.directory: _find_whole_crate(workspace, vendor, crate, named)
             for crate in pending
             if crate.directory not in found
             and (
@@ -60,7 +60,9 @@ def find_whole_crates(
             )
         }
         if not new:
-            return _with_own_names(vendor, [found[directory] for directory in sorted(found)])
+            return _make_copy_names_unique(
+                vendor, [found[directory] for directory in sorted(found)]
+            )
         found |= new
 
 
@@ -233,7 +235,7 @@ def _is_of_kernels(
     return is_cuda_always_compiled(workspace, vendor, codebase, crate)
 
 
-def _unported(
+def _explain_no_copy(
     workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
 ) -> str:
     """Return why a crate gets no counterpart, or an empty string."""
@@ -249,7 +251,9 @@ def _unported(
     return ""
 
 
-def _with_own_names(vendor: VendorProfile, found: list[CudaOnlyCrate]) -> tuple[CudaOnlyCrate, ...]:
+def _make_copy_names_unique(
+    vendor: VendorProfile, found: list[CudaOnlyCrate]
+) -> tuple[CudaOnlyCrate, ...]:
     """Return crates no two of which have counterparts of one name or in one folder.
 
     ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
@@ -275,7 +279,7 @@ def _with_own_names(vendor: VendorProfile, found: list[CudaOnlyCrate]) -> tuple[
     return tuple(named[each.directory] for each in found)
 
 
-def _whole(
+def _find_whole_crate(
     workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
 ) -> CudaOnlyCrate:
     above, folder = posixpath.split(crate.directory)
@@ -285,15 +289,15 @@ def _whole(
     return CudaOnlyCrate(
         name=crate.name,
         directory=crate.directory,
-        copy=_copied_name(vendor, crate.name),
-        place=posixpath.join(above, _copied_name(vendor, folder)),
+        copy=_write_copy_name(vendor, crate.name),
+        place=posixpath.join(above, _write_copy_name(vendor, folder)),
         module=module,
-        copied_module=_copied_name(vendor, module).replace("-", "_"),
-        unported=_unported(workspace, vendor, crate, known),
+        copied_module=_write_copy_name(vendor, module).replace("-", "_"),
+        unported=_explain_no_copy(workspace, vendor, crate, known),
     )
 
 
-def _copied_name(vendor: VendorProfile, name: str) -> str:
+def _write_copy_name(vendor: VendorProfile, name: str) -> str:
     renamed = vendor.names.word(name.replace("-", "_")).replace("_", "-")
     return renamed if renamed != name.replace("_", "-") else f"{name}-{vendor.name}"
 

@@ -42,10 +42,10 @@ def check_device_check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor:
         return
     if is_build_script_query(job, site.node):
-        yield from _of_build(site)
+        yield from _check_build_script_if(site)
         return
     if site.kind == "scoped_identifier":
-        yield from _as_value(site)
+        yield from _check_passed_function(site)
         return
     if not is_cuda_query(job, site.node):
         is_cfg = site.kind == "macro_invocation" and site.code.startswith("cfg!")
@@ -70,19 +70,23 @@ def check_device_check(site: Site) -> Iterator[Intent]:
     found = find_decision(site, holder)
     known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
-        yield LeaveUnchanged(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
+        yield LeaveUnchanged(
+            _describe_construct(site, holder), known.reason, entry=entry, shadowed=shadowed
+        )
         return
-    if known is None and (reason := _not_widened(site, holder)):
-        yield RequireManual(_construct(site, holder), reason, entry=entry, shadowed=shadowed)
+    if known is None and (reason := _explain_no_widening(site, holder)):
+        yield RequireManual(
+            _describe_construct(site, holder), reason, entry=entry, shadowed=shadowed
+        )
         return
     if known is None and plain is not None:
         kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
         yield LeaveUnchanged(
-            _construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed
+            _describe_construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed
         )
         return
     yield WidenCondition(
-        _construct(site, holder),
+        _describe_construct(site, holder),
         known.reason
         if known
         else f"the port widens the condition to {job.vendor.title}; no decision in the profile "
@@ -95,7 +99,7 @@ def check_device_check(site: Site) -> Iterator[Intent]:
     )
 
 
-def _as_value(site: Site) -> Iterator[Intent]:
+def _check_passed_function(site: Site) -> Iterator[Intent]:
     """Find a question that is handed over, as in ``devices.iter().all(Device::is_cuda)``."""
     job, parent = site.job, site.parent
     if parent is None or parent.type != "arguments" or not is_query_path(job, site.node):
@@ -125,7 +129,7 @@ def _as_value(site: Site) -> Iterator[Intent]:
     )
 
 
-def _of_build(site: Site) -> Iterator[Intent]:
+def _check_build_script_if(site: Site) -> Iterator[Intent]:
     """Widen the ``if`` of a build script, unless what it leads to is the source vendor's."""
     holder = find_deciding_node(site)
     is_negated = site.parent is not None and site.parent.type == "unary_expression"
@@ -147,13 +151,13 @@ def _of_build(site: Site) -> Iterator[Intent]:
     )
 
 
-def _not_widened(site: Site, holder: Node) -> str:
+def _explain_no_widening(site: Site, holder: Node) -> str:
     """Return why what an ``if`` of a build script does is a person's, or an empty string."""
     body = holder.child_by_field_name("consequence") if holder.type == "if_expression" else None
     return cuda_tools.explain_manual_widening(site, node_text(body)) if body is not None else ""
 
 
-def _construct(site: Site, holder: Node) -> str:
+def _describe_construct(site: Site, holder: Node) -> str:
     condition = holder.child_by_field_name("condition")
     text = node_text(condition) if condition is not None else site.code
     peer = "/is_metal" if "is_metal" in text else ""

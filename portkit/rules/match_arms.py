@@ -40,7 +40,7 @@ def check_match_arm(site: Site) -> Iterator[Intent]:
         job.mentions_cuda_value(patterns.hide_bindings(m))
         for m in patterns.split_or_pattern(pattern)
     ):
-        yield from _of_feature(site, pattern)
+        yield from _check_feature_arm(site, pattern)
         return
     if patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value) or site.unported_feature:
         return
@@ -60,7 +60,7 @@ def check_match_arm(site: Site) -> Iterator[Intent]:
         yield CopySite(construct, message, review=unbuilt)
 
 
-def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
+def _check_feature_arm(site: Site, pattern: Node) -> Iterator[Intent]:
     """Find an arm under the source vendor's feature on a value that is no vendor's."""
     job = site.job
     if (

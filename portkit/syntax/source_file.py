@@ -187,7 +187,7 @@ def _is_comparison(node: Node) -> bool:
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
     parser = Parser(find_grammar(path))
     if parts:
-        parser.included_ranges = _ranges(data, parts)
+        parser.included_ranges = _find_ranges(data, parts)
     return parser.parse(data)
 
 
@@ -195,12 +195,12 @@ def find_grammar(path: str) -> Language:
     """Return the grammar of a file, chosen by its name."""
     for ending, name in _GRAMMARS.items():
         if path.endswith(ending):
-            return _language(name)
-    return _language("tree_sitter_rust")
+            return _find_language(name)
+    return _find_language("tree_sitter_rust")
 
 
 @cache  # each has some hundred names of its own
-def _language(name: str) -> Language:
+def _find_language(name: str) -> Language:
     return Language(import_module(name).language())
 
 
@@ -214,7 +214,7 @@ def _start_of(part: Span) -> int:
     return part.start
 
 
-def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
+def _find_ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
     ranges: list[Range] = []
     at = row = 0
     for part in parts:

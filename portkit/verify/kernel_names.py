@@ -84,11 +84,11 @@ def check_kernel_names(tree: PortedTree) -> Outcome:
         evidence.append(
             f"{names.absent} more have no kernel of that dtype in the sources: the error says so"
         )
-        evidence += _group_unimplemented(names)
+        evidence += _describe_missing_dtypes(names)
     return pass_step(*evidence, figures=figures)
 
 
-def _group_unimplemented(names: NameComparison) -> Iterator[str]:
+def _describe_missing_dtypes(names: NameComparison) -> Iterator[str]:
     for module, operations in names.unimplemented.items():
         alike: dict[tuple[str, ...], list[str]] = {}
         for operation, lacking in operations.items():

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from portkit.engine.exclusions import make_unchanged
 from portkit.engine.partial_ports import (
-    add_error_arms,
     find_missing_variants,
+    restore_required_arms,
 )
 from portkit.errors import BrokenBuildError, VerificationError
 from portkit.rules import manifest_features
@@ -132,7 +132,7 @@ def _plan_without(
     for finding in find_missing_variants(left, _drop_findings(chosen, taken)):
         taken[finding.place] = _VARIANT
     left = _drop_findings(whole, taken)
-    ported = add_error_arms(left, _drop_findings(chosen, taken))
+    ported = restore_required_arms(left, _drop_findings(chosen, taken))
     return TypeCheckedPort(left, ported, planned(ported), taken)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.registry import find_shipped
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.engine.scan import scan_workspace
 from portkit.errors import PortkitError
 from portkit.hipify.translator import translate

@@ -1,4 +1,4 @@
-"""Each ``match`` on an enum that gains a variant has an arm for it after the port.
+"""Find each ``match`` that lacks an arm for a variant that its enum gains. This is no check.
 
 A ``match`` without an arm for the new variant compiles in no build (rustc: E0004). Such a ``match``
 is found by the enum, through imports, aliases and ``Self``: one over pairs of backends, one with
@@ -16,7 +16,7 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.enums import Enums
-from portkit.checks.match_arms import PatternReader, measure_slices
+from portkit.checks.pattern_reader import PatternReader, measure_slices
 from portkit.checks.scopes import Scopes
 from portkit.context.device_macros import list_parameters
 from portkit.context.intent import MatchGap, MissingArmBehavior
@@ -209,7 +209,7 @@ class _File:
         """Yield the gaps among the tokens of a macro, whose parameters are read as names."""
         data = self.source.data
         for match in _MATCH.finditer(data, macro.start_byte, macro.end_byte):
-            end = _end_of_match(data, match.start(), macro.end_byte)
+            end = _find_match_end(data, match.start(), macro.end_byte)
             if end is None:
                 continue
             text = data[match.start() : end].replace(b"$", b"_")
@@ -243,7 +243,7 @@ class _File:
         longest, is_open = measure_slices(heads)
         reader = PatternReader(self.source.path, self.enums, self.scopes, longest, is_open)
         try:
-            arms = [_read(reader, node, self.source, shift) for node in nodes]
+            arms = [_read_arm(reader, node, self.source, shift) for node in nodes]
             bound = self._parameters(block, shift) if shift else None
             match = _Match(self.job, reader, arms, self.gained, bound)
             outer = [*find_conditions_around(self.root, block.start_byte + shift)]
@@ -258,7 +258,7 @@ class _File:
         before = self.job.workspace.sources.get(self.source.path)
         if before is None or before.data != self.source.data or not match.has_own_arm():
             return False
-        symbol = _symbol_of(self._around(block, shift))
+        symbol = _find_symbol(self._around(block, shift))
         return not self.job.mentions_cuda(symbol.rpartition("::")[2])
 
     def _parameters(self, block: Node, shift: int) -> frozenset[str]:
@@ -302,7 +302,7 @@ class _File:
             path=self.source.path,
             span=Span(owner.start_byte + shift, owner.end_byte + shift),
             at=at + shift,
-            symbol=_symbol_of(self._around(block, shift)),
+            symbol=_find_symbol(self._around(block, shift)),
             enums=tuple(match.named),
             arms=written([arm.value or error for arm in added]),
             errors=written([error_arms.write_error_value(match.macro) for _ in added]),
@@ -408,7 +408,7 @@ class _Match:
     def _rows(self, on: frozenset[str], without: frozenset[str] = frozenset()) -> list[Pattern]:
         """Return the patterns of the arms that exist, but for those on some variants."""
         rows = (arm.pattern for arm in self.arms if arm.exists(on) and not arm.is_guarded)
-        kept = (_without(row, without) for row in rows)
+        kept = (_remove_variants(row, without) for row in rows)
         return [row for row in kept if row != OrPattern(())]
 
     def _families(
@@ -589,7 +589,7 @@ class _Match:
         return pattern.name
 
 
-def _read(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> _Arm:
+def _read_arm(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> _Arm:
     head = node.child_by_field_name("pattern")
     if head is None:
         raise UnsupportedPatternError("an arm without a pattern")
@@ -602,22 +602,24 @@ def _read(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> 
     )
 
 
-def _without(pattern: Pattern, gone: frozenset[str]) -> Pattern:
+def _remove_variants(pattern: Pattern, gone: frozenset[str]) -> Pattern:
     """Return a pattern without the values of some variants; an empty one if nothing is left."""
     if isinstance(pattern, OrPattern):
-        kept = tuple(each for m in pattern.members if (each := _without(m, gone)) != OrPattern(()))
+        kept = tuple(
+            each for m in pattern.members if (each := _remove_variants(m, gone)) != OrPattern(())
+        )
         return OrPattern(kept)
     if not isinstance(pattern, Constructor):
         return pattern
     if f"{pattern.family}:{pattern.name}" in gone:
         return OrPattern(())
-    args = tuple(_without(arg, gone) for arg in pattern.args)
+    args = tuple(_remove_variants(arg, gone) for arg in pattern.args)
     return (
         OrPattern(()) if OrPattern(()) in args else Constructor(pattern.family, pattern.name, args)
     )
 
 
-def _symbol_of(node: Node) -> str:
+def _find_symbol(node: Node) -> str:
     """Return the names of the items around a node."""
     names: list[str] = []
     outer: Node | None = node
@@ -627,7 +629,7 @@ def _symbol_of(node: Node) -> str:
     return "::".join(filter(None, reversed(names)))
 
 
-def _end_of_match(data: bytes, start: int, limit: int) -> int | None:
+def _find_match_end(data: bytes, start: int, limit: int) -> int | None:
     """Return where the ``match`` among tokens ends that begins at an offset."""
     depth = 0
     opened = False

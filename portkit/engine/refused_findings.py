@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from portkit.checks import CHECKS, DOUBTS, PortedTree
-from portkit.engine.partial_ports import add_error_arms, find_missing_variants
+from portkit.engine.partial_ports import find_missing_variants, restore_required_arms
 from portkit.engine.scan import Scan, sort_key
 from portkit.port.review_reasons import join_messages
 from portkit.syntax.span import Span
@@ -37,7 +37,7 @@ def apply_checks(scan: Scan) -> Scan:
         # An arm that rustc misses in every build answers with an error in its stead.
         reasons = {finding.place: reason for finding, reason in refused}
         left = replace(scan, findings=ported.findings)
-        rest = add_error_arms(scan, left, "it is for you to write", foreign=True).findings
+        rest = restore_required_arms(scan, left, "it is for you to write", foreign=True).findings
         explained = tuple(_explain_error_arm(f, reasons.get(f.place, "")) for f in rest)
         # The checks may refuse such an arm too, if its variant is what is missing.
         ported, again = _remove_refused(scan, ported.with_findings(explained))
