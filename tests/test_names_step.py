@@ -203,8 +203,11 @@ def test_the_loader_says_what_it_does_with_a_name() -> None:
 }"""
     found = find_loader(job("", rocm_device=body), CANDLE)
     assert found == Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
-    assert found.spell("cast_f8e4m3_f8e4m3") == ("cast_f8_e4m3_f8_e4m3", "cast_fp8_e4m3_fp8_e4m3")
-    assert found.spell("cast_u8_f32") == ("cast_u8_f32",)
+    assert found.candidate_names("cast_f8e4m3_f8e4m3") == (
+        "cast_f8_e4m3_f8_e4m3",
+        "cast_fp8_e4m3_fp8_e4m3",
+    )
+    assert found.candidate_names("cast_u8_f32") == ("cast_u8_f32",)
     # CUDA's own loader is another.
     assert find_loader(job("", cuda_device=body), CANDLE) == Loader((), False)
 

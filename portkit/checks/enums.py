@@ -87,7 +87,7 @@ class Enums(Value, frozen=True, dict=True):
     read: Callable[[str], SourceFile | None]
     known: dict[str, tuple[Enum, ...]] = field(default_factory=dict)
 
-    def named(self, name: str) -> tuple[Enum, ...]:
+    def find_enums(self, name: str) -> tuple[Enum, ...]:
         """Return the enums that have a name."""
         if name not in self.known:
             found = [each for path in self._files.get(name, ()) for each in self._in(path, name)]
@@ -102,7 +102,7 @@ class Enums(Value, frozen=True, dict=True):
             path: the file that uses it; the nearest enum counts.
             used: the variants.
         """
-        fitting = [e for e in self.named(name) if e.variants.keys() >= {*used}]
+        fitting = [e for e in self.find_enums(name) if e.variants.keys() >= {*used}]
         near = max((_count_shared_parts(e.path, path) for e in fitting), default=0)
         nearest = [e for e in fitting if _count_shared_parts(e.path, path) == near]
         return nearest[0] if len(nearest) == 1 else None

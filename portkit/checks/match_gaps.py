@@ -96,7 +96,7 @@ class _Arm(Value, frozen=True):
     head: str
     value: str
 
-    def exists(self, on: frozenset[str]) -> bool:
+    def is_compiled_with(self, on: frozenset[str]) -> bool:
         """Whether the arm is compiled with some features on."""
         return all(cfg.holds(on) for cfg in self.conditions)
 
@@ -130,7 +130,7 @@ def find_gaps(ported: PortedTree, paths: Sequence[str] | None = None) -> Iterato
         if before is None or b"match" not in before.data:
             continue
         if any(word in before.data for word in words):
-            yield from _File(job, ported.written(path) or before, enums, gained, words).gaps()
+            yield from _File(job, ported.written(path) or before, enums, gained, words).find_gaps()
 
 
 _Pairs = tuple[tuple[str, str], ...]
@@ -147,9 +147,9 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
         for name in finding.types
     }
     for path, name in written:  # each enum once, whatever number of variants it gains
-        old = Enums((path,), job.workspace.sources.get).named(name)
+        old = Enums((path,), job.workspace.sources.get).find_enums(name)
         before = next((each for each in old if each.path), None)
-        after = next((e for e in enums.named(name) if e.path == path), None)
+        after = next((e for e in enums.find_enums(name) if e.path == path), None)
         if before is None or after is None:
             continue
         renamed = ((each, job.rename(each)) for each in before.variants)
@@ -191,7 +191,7 @@ class _File:
         """The root of at least the items that hold such a name."""
         return self.file.tree_around(self.places).root_node
 
-    def gaps(self) -> Iterator[MatchGap]:
+    def find_gaps(self) -> Iterator[MatchGap]:
         """Yield the gaps of the file, in order."""
         pending = [self.root] if self.places else []
         while pending:
@@ -199,7 +199,7 @@ class _File:
             if not contains_place(self.places, node):
                 continue
             if node.type == "match_block":
-                yield from self._gap(node, self.source, 0)
+                yield from self._find_gap(node, self.source, 0)
             if node.type in ("macro_definition", "macro_invocation"):
                 yield from self._find_token_gaps(node)
             else:
@@ -221,11 +221,11 @@ class _File:
             while pending:
                 node = pending.pop()
                 if node.type == "match_block":
-                    yield from self._gap(node, source, match.start() - len(_WRAPPED))
+                    yield from self._find_gap(node, source, match.start() - len(_WRAPPED))
                     break
                 pending += reversed(node.named_children)
 
-    def _gap(self, block: Node, source: SourceFile, shift: int) -> Iterator[MatchGap]:
+    def _find_gap(self, block: Node, source: SourceFile, shift: int) -> Iterator[MatchGap]:
         """Yield the gap of a ``match``, if it has one.
 
         Args:
@@ -244,31 +244,31 @@ class _File:
         reader = PatternReader(self.source.path, self.enums, self.scopes, longest, is_open)
         try:
             arms = [_read_arm(reader, node, self.source, shift) for node in nodes]
-            bound = self._parameters(block, shift) if shift else None
+            bound = self._find_parameters(block, shift) if shift else None
             match = _Match(self.job, reader, arms, self.gained, bound)
             outer = [*find_conditions_around(self.root, block.start_byte + shift)]
-            added = [*match.added(outer)]
+            added = [*match.find_missing_arms(outer)]
         except UnsupportedPatternError:
             return
         if added or self._stands(match, block, shift):
-            yield self._told(block, source, shift, match, added)
+            yield self._make_gap(block, source, shift, match, added)
 
     def _stands(self, match: _Match, block: Node, shift: int) -> bool:
         """Whether a ``match`` of the tree has such arms already."""
         before = self.job.workspace.sources.get(self.source.path)
         if before is None or before.data != self.source.data or not match.has_own_arm():
             return False
-        symbol = _find_symbol(self._around(block, shift))
+        symbol = _find_symbol(self._find_holder(block, shift))
         return not self.job.mentions_cuda(symbol.rpartition("::")[2])
 
-    def _parameters(self, block: Node, shift: int) -> frozenset[str]:
+    def _find_parameters(self, block: Node, shift: int) -> frozenset[str]:
         """Return the parameters of the macro rule around a ``match``."""
-        rule: Node | None = self._around(block, shift)
+        rule: Node | None = self._find_holder(block, shift)
         while rule is not None and rule.type != "macro_rule":
             rule = rule.parent
         return frozenset(list_parameters(rule)) if rule is not None else frozenset()
 
-    def _around(self, block: Node, shift: int) -> Node:
+    def _find_holder(self, block: Node, shift: int) -> Node:
         """Return the node that holds a ``match``; for one among tokens, the macro."""
         if not shift:
             return block
@@ -277,7 +277,7 @@ class _File:
             or self.root
         )
 
-    def _told(
+    def _make_gap(
         self, block: Node, source: SourceFile, shift: int, match: _Match, added: Sequence[_Added]
     ) -> MatchGap:
         last = match.find_place(added)
@@ -302,7 +302,7 @@ class _File:
             path=self.source.path,
             span=Span(owner.start_byte + shift, owner.end_byte + shift),
             at=at + shift,
-            symbol=_find_symbol(self._around(block, shift)),
+            symbol=_find_symbol(self._find_holder(block, shift)),
             enums=tuple(match.named),
             arms=written([arm.value or error for arm in added]),
             errors=written([error_arms.write_error_value(match.macro) for _ in added]),
@@ -333,7 +333,7 @@ class _Match:
         self.named = [reader.met[key].name for key in self.gained]
         self.macro = match_facts.find_error_macro(arm.value for arm in arms)
 
-    def added(self, outer: Sequence[Cfg]) -> Iterator[_Added]:
+    def find_missing_arms(self, outer: Sequence[Cfg]) -> Iterator[_Added]:
         """Yield the arms that the ``match`` lacks.
 
         Args:
@@ -341,11 +341,11 @@ class _Match:
         """
         if not self.gained:
             return
-        builds = [on for on in self._builds(outer) if self._was_exhaustive(on)]
+        builds = [on for on in self._list_builds(outer) if self._was_exhaustive(on)]
         missing: dict[str, tuple[Pattern, list[frozenset[str]]]] = {}
         for on in builds:
-            for pattern in find_missing(self._rows(on), self._families(on)):
-                text = self._text(pattern)
+            for pattern in find_missing(self._list_rows(on), self._list_constructors(on)):
+                text = self._write_pattern(pattern)
                 missing.setdefault(text, (pattern, []))[1].append(on)
         # An or-pattern with one of the source vendor's variants is a site of its own (PK302).
         found: dict[tuple[str, str | None, bool], list[str]] = {}
@@ -353,11 +353,11 @@ class _Match:
         copies: dict[str, _Added] = {}
         for text, (pattern, where) in missing.items():
             gate = self._gate(pattern, builds, where)
-            own = self._own_copy(pattern)
+            own = self._find_own_copy(pattern)
             if own is not None:
                 copies.setdefault(own[0], _Added(pattern, gate, *own, MissingArmBehavior.COPY))
                 continue
-            key = gate, self._value(pattern), self.job.mentions_cuda(text)
+            key = gate, self._find_shared_value(pattern), self.job.mentions_cuda(text)
             found.setdefault(key, []).append(text)
             firsts.setdefault(key, pattern)
         yield from copies.values()
@@ -371,14 +371,14 @@ class _Match:
         direct = [
             a.of for a in added if isinstance(a.of, Constructor) and a.of.family in self.gained
         ]
-        backs = [self._replaced(pattern, 0) for pattern in direct]
+        backs = [self._replace_variants(pattern, 0) for pattern in direct]
         own = [arm for arm in self.arms if any(covers_value(arm.pattern, back) for back in backs)]
         return (own if own and len(direct) == len(added) else self.arms)[-1].node
 
     def has_own_arm(self) -> bool:
         """Whether an arm is on a new variant and is no copy of another arm."""
         copies = [
-            (self._renamed(arm.pattern), normalize_rust(self.job.rename(arm.value)))
+            (self._rename_variants(arm.pattern), normalize_rust(self.job.rename(arm.value)))
             for arm in self.arms
         ]
         return any(
@@ -392,7 +392,7 @@ class _Match:
         ours = {(key, pair[side]) for key, pairs in self.gained.items() for pair in pairs}
         return any((ctor.family, ctor.name) in ours for ctor in find_constructors(pattern))
 
-    def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
+    def _list_builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""
         conditions = [*outer, *chain.from_iterable(arm.conditions for arm in self.arms)]
         for enum in self.reader.met.values():
@@ -405,13 +405,15 @@ class _Match:
         sets = chain.from_iterable(combinations(tried, n) for n in range(len(tried) + 1))
         return [on for on in map(frozenset, sets) if all(cfg.holds(on) for cfg in outer)]
 
-    def _rows(self, on: frozenset[str], without: frozenset[str] = frozenset()) -> list[Pattern]:
+    def _list_rows(
+        self, on: frozenset[str], without: frozenset[str] = frozenset()
+    ) -> list[Pattern]:
         """Return the patterns of the arms that exist, but for those on some variants."""
-        rows = (arm.pattern for arm in self.arms if arm.exists(on) and not arm.is_guarded)
+        rows = (arm.pattern for arm in self.arms if arm.is_compiled_with(on) and not arm.is_guarded)
         kept = (_remove_variants(row, without) for row in rows)
         return [row for row in kept if row != OrPattern(())]
 
-    def _families(
+    def _list_constructors(
         self, on: frozenset[str], without: frozenset[str] = frozenset()
     ) -> dict[str, dict[str, int]]:
         """Return the constructors that exist, but for some variants."""
@@ -435,7 +437,7 @@ class _Match:
             gone = frozenset(
                 f"{key}:{pair[side]}" for key, pairs in self.gained.items() for pair in pairs
             )
-            if not find_missing(self._rows(on, gone), self._families(on, gone)):
+            if not find_missing(self._list_rows(on, gone), self._list_constructors(on, gone)):
                 return True
         return False
 
@@ -462,31 +464,31 @@ class _Match:
                 return gate
         raise UnsupportedPatternError("no condition fits")
 
-    def _own_copy(self, pattern: Pattern) -> tuple[str, str] | None:
+    def _find_own_copy(self, pattern: Pattern) -> tuple[str, str] | None:
         """Return the copy of the source vendor's arm, where no rule has written one.
 
         That is among tokens, and where the arm names the source vendor by an alias.
         """
         if not self.reader.aliases and self.bound is None:
             return None
-        back = self._replaced(pattern, 0)
+        back = self._replace_variants(pattern, 0)
         arms = [arm for arm in self.arms if covers_value(arm.pattern, back)]
         if (
             not arms
             or arms[0].is_guarded
-            or not covers_value(self._renamed(arms[0].pattern), pattern)
+            or not covers_value(self._rename_variants(arms[0].pattern), pattern)
         ):
             return None
         text = [arms[0].head, arms[0].value]
         for alias, path in self.reader.aliases.items():
             text = [re.sub(rf"(?<![\w.:]){alias}\b(?!\s*::)", path, each) for each in text]
-        renamed = [self._with_bound(self.job.rename(each), each) for each in text]
+        renamed = [self._bind_parameters(self.job.rename(each), each) for each in text]
         named = _PARAMETER.sub("", " ".join(renamed))
         if renamed[0] == text[0] or self.job.mentions_cuda(named):
             return None
         return renamed[0], renamed[1]
 
-    def _with_bound(self, new: str, old: str) -> str:
+    def _bind_parameters(self, new: str, old: str) -> str:
         """Return a copy whose parameters of the macro rule are those that the rule binds."""
         before = _PARAMETER.findall(old)
         if self.bound is None or len(before) != len(_PARAMETER.findall(new)):
@@ -494,23 +496,23 @@ class _Match:
         names, bound = iter(before), {f"${name}" for name in self.bound}
         return _PARAMETER.sub(lambda m: (next(names), m[0])[m[0] in bound], new)
 
-    def _renamed(self, pattern: Pattern) -> Pattern:
+    def _rename_variants(self, pattern: Pattern) -> Pattern:
         """Return a pattern with the new variant for each of the source vendor's."""
         if isinstance(pattern, OrPattern):
-            return OrPattern(tuple(map(self._renamed, pattern.members)))
+            return OrPattern(tuple(map(self._rename_variants, pattern.members)))
         if not isinstance(pattern, Constructor):
             return pattern
-        args = tuple(map(self._renamed, pattern.args))
+        args = tuple(map(self._rename_variants, pattern.args))
         names = dict(self.gained.get(pattern.family, ()))
         return Constructor(pattern.family, names.get(pattern.name, pattern.name), args)
 
-    def _replaced(
+    def _replace_variants(
         self, pattern: Pattern, side: int, names: Mapping[str, str] | None = None
     ) -> Pattern:
         """Return a pattern with another variant for each new one: the source's, or a given one."""
         if not isinstance(pattern, Constructor):
             return pattern
-        args = tuple(self._replaced(arg, side, names) for arg in pattern.args)
+        args = tuple(self._replace_variants(arg, side, names) for arg in pattern.args)
         for pair in self.gained.get(pattern.family, ()):
             if pattern.name != pair[1]:
                 continue
@@ -519,13 +521,16 @@ class _Match:
             return Constructor(pattern.family, name, (None,) * size)
         return Constructor(pattern.family, pattern.name, args)
 
-    def _value(self, pattern: Pattern) -> str | None:
+    def _find_shared_value(self, pattern: Pattern) -> str | None:
         """Return what the arms do with other backends in the place of the new one, if they agree.
 
         The peers' arms count first, which are about other devices as well.
         """
         for of_peers in (True, False):
-            values = [self._value_with(pattern, names) for names in self._others(of_peers=of_peers)]
+            values = [
+                self._value_with(pattern, names)
+                for names in self._list_other_variants(of_peers=of_peers)
+            ]
             if (
                 values
                 and None not in values
@@ -534,7 +539,7 @@ class _Match:
                 return values[0]
         return None
 
-    def _others(self, *, of_peers: bool) -> Iterator[dict[str, str]]:
+    def _list_other_variants(self, *, of_peers: bool) -> Iterator[dict[str, str]]:
         """Yield one other variant of each enum: a peer's, or of no backend's."""
         ((key, gained), *more) = self.gained.items()
         new = {each for pair in gained for each in pair}
@@ -543,7 +548,7 @@ class _Match:
                 yield {key: name}
 
     def _value_with(self, pattern: Pattern, names: Mapping[str, str]) -> str | None:
-        value = self._replaced(pattern, 0, names)
+        value = self._replace_variants(pattern, 0, names)
         arm = next(
             (a for a in self.arms if not a.is_guarded and covers_value(a.pattern, value)), None
         )
@@ -558,15 +563,15 @@ class _Match:
             for n in patterns.find_bindings(head)
         ):
             return None
-        return self._with_bound(
+        return self._bind_parameters(
             substitute_peer(self.job, arm.value, self.job.vendor.name), arm.value
         )
 
-    def _text(self, pattern: Pattern) -> str:
+    def _write_pattern(self, pattern: Pattern) -> str:
         """Return a pattern as Rust."""
         if not isinstance(pattern, Constructor):
             return "_"
-        args = [*map(self._text, pattern.args)]
+        args = [*map(self._write_pattern, pattern.args)]
         enum = self.reader.met.get(pattern.family)
         if enum is None:
             return self._plain(pattern, args)

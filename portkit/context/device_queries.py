@@ -182,7 +182,7 @@ def matches_cuda_only(job: PortJob, macro: Node) -> bool:
     _, members, _ = patterns.parse_matches_macro(macro)
     text, start = macro.text or b"", macro.start_byte
     asked = [text[m.start - start : m.end - start].decode() for m in members]
-    return bool(asked) and all(map(job.mentions_cuda_value, asked))
+    return bool(asked) and all(map(job.renames_or_says_cuda, asked))
 
 
 def find_deciding_node(site: Site) -> Node:

@@ -49,14 +49,14 @@ def restore_required_arms(
     errors = {
         f.place: _exclude_arm(f, f.reason or f.message if f.excluded else why)
         for f in whole.findings
-        if f.fallback_edits
+        if f.error_edits
         and (f.excluded or (f.place not in places and f.status is Status.TODO))
         and _is_compiled(whole, places, f)
         and any(variants.get(name, foreign) for name in _find_arm_enums(whole, f))
     }
     errors = {place: f for place, f in errors.items() if not _is_written(whole, f)}
     kept = [
-        replace(f, status=Status.NONE, edits=()) if f.excluded and f.fallback_edits else f
+        replace(f, status=Status.NONE, edits=()) if f.excluded and f.error_edits else f
         for f in chosen.findings
         if f.place not in errors
     ]
@@ -95,7 +95,7 @@ def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
         and (
             any(named.search(edit.text) for edit in f.edits)
             or (
-                f.fallback_edits
+                f.error_edits
                 and not f.excluded
                 and any(name in gone for name in _find_arm_enums(whole, f))
             )

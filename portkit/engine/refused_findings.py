@@ -128,7 +128,7 @@ def _weaken(applicability: Applicability) -> Applicability:
 
 def _move_to_match(scan: Scan, finding: Finding) -> Finding:
     """Return the finding of an arm that its match needs, from the match on, as rustc reports it."""
-    if not finding.fallback_edits:
+    if not finding.error_edits:
         return finding
     root = scan.job.workspace.sources[finding.path].tree_around([finding.span.start]).root_node
     node = root.descendant_for_byte_range(finding.span.start, finding.span.start)

@@ -92,9 +92,9 @@ class Walk:
             broken = [c for c in root.children if c.has_error or c.is_missing]
             # Where no part is broken the parser could make no file of the parts.
             self.broken = [span_of(node) for node in broken or [root]]
-        whole = self._site(root, (), (), Scope(), None)
+        whole = self._make_site(root, (), (), Scope(), None)
         pending: deque[Site] = deque()
-        self._push(pending, whole, Scope())
+        self._push_children(pending, whole, Scope())
         while pending:
             site = pending.pop()
             if not self._holds_open(site.start, site.node.end_byte):
@@ -108,8 +108,8 @@ class Walk:
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.start, site.node.end_byte):
-                self._push(pending, site, _make_inner_scope(site))
-        return self.findings, self._left()
+                self._push_children(pending, site, _make_inner_scope(site))
+        return self.findings, self._list_unaccounted()
 
     def _make_manual_if_broken(self, finding: Finding) -> Finding:
         """Return a finding as manual if it edits an item with a syntax error."""
@@ -117,18 +117,18 @@ class Walk:
         within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
         return finding.to_manual(f"{finding.message}; {_NOT_WHOLE}") if within else finding
 
-    def _left(self) -> list[Unaccounted]:
+    def _list_unaccounted(self) -> list[Unaccounted]:
         found = []
-        at = self._open(0)
+        at = self._find_open(0)
         while at < len(self.places):
             offset = self.places[at]
             line, column = self.source.position(offset)
             said = self.source.line_around(offset, offset + 1 - column)
             found.append(Unaccounted(self.source.path, offset, line, said))
-            at = self._open(at + 1)
+            at = self._find_open(at + 1)
         return found
 
-    def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
+    def _push_children(self, pending: deque[Site], site: Site, scope: Scope) -> None:
         node = site.node
         # Attributes of such a node are its own, not those of the child behind them.
         own = node.type in FIELD_VALUES
@@ -138,13 +138,13 @@ class Walk:
             start = attributes[0].start_byte if attributes else child.start_byte
             if not self._holds_open(start, child.end_byte):
                 continue
-            pending.append(self._site(child, attributes, siblings, scope, site))
+            pending.append(self._make_site(child, attributes, siblings, scope, site))
             # Comments among the attributes of an item that nobody claims are places of their own.
             for attached in attributes:
                 if attached.type != "attribute_item":
-                    pending.appendleft(self._site(attached, (), siblings, scope, site))
+                    pending.appendleft(self._make_site(attached, (), siblings, scope, site))
 
-    def _site(
+    def _make_site(
         self,
         node: Node,
         attributes: tuple[Node, ...],
@@ -161,10 +161,10 @@ class Walk:
         )
 
     def _holds_open(self, start: int, end: int) -> bool:
-        at = self._open(bisect.bisect_left(self.places, start))
+        at = self._find_open(bisect.bisect_left(self.places, start))
         return at < len(self.places) and self.places[at] < end
 
-    def _open(self, at: int) -> int:
+    def _find_open(self, at: int) -> int:
         """Return the index of the first unclaimed place from an index on."""
         last = at
         while self.next[last] != last:
@@ -176,10 +176,10 @@ class Walk:
     def _claim(self, spans: Iterable[Span]) -> None:
         for span in spans:
             high = bisect.bisect_left(self.places, span.end)
-            at = self._open(bisect.bisect_left(self.places, span.start))
+            at = self._find_open(bisect.bisect_left(self.places, span.start))
             while at < high:
                 self.next[at] = at + 1
-                at = self._open(at + 1)
+                at = self._find_open(at + 1)
 
 
 def _make_inner_scope(site: Site) -> Scope:

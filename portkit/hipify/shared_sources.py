@@ -94,7 +94,7 @@ class SharedSources(KernelFolder, frozen=True, dict=True):
         return self._patch if path == PATCH_FILE else self.headers[path]
 
     @cached_property
-    def includes(self) -> Mapping[str, str]:
+    def hip_headers(self) -> Mapping[str, str]:
         """What is included for each header of CUDA's, both without brackets, sorted."""
         own = {PurePosixPath(path).name for path in self.sources}
         asked = {

@@ -338,7 +338,7 @@ def _has_text_place(job: PortJob, source: SourceFile, node: Node) -> bool:
 
 def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:
     """Return the piece that takes a range away, with its comma and the lines that are its own."""
-    end = source.comma(end) or end
+    end = source.find_comma_end(end) or end
     tail = re.compile(rb"[ \t]*\r?\n?").match(source.data, end)
     line = source.data.rfind(b"\n", 0, start) + 1
     if tail is not None and not source.data[line:start].strip():

@@ -254,10 +254,10 @@ class CrateCopy(Value, frozen=True, dict=True):
             return ()
         made, folder = self._translated, f"{self.whole.directory}/{kernels.folder}"
         target = f"{self.whole.place}/{kernels.folder}"
-        found = (*made.findings, *self._not_forwarded())
+        found = (*made.findings, *self._report_missing_functions())
         return tuple((f, folder, f"{target}/{made.targets[f.path]}") for f in found)
 
-    def _not_forwarded(self) -> Iterator[Finding]:
+    def _report_missing_functions(self) -> Iterator[Finding]:
         """Yield what the sources call of the HIP runtime that stands between them has not."""
         known = {*re.findall(r"\bhip[A-Z]\w+", _find_launchers()[_RUNTIME]), *_OF_THE_COMPILER}
         for path, target in self._translated.targets.items():

@@ -258,7 +258,7 @@ def _names(job: PortJob, crate: Crate) -> _CudaOnlyNames:
         kept = job.codebase.kept(path)
         if kept is not None and job.rename(_name_module(path)) == _name_module(path):
             segments[_name_module(path)] = CudaOnlyReason(kept.reason, settled=True)
-        elif job.mentions_cuda_value(text):
+        elif job.renames_or_says_cuda(text):
             why = f"{path} names CUDA and its copy has no name yet (PK501)"
             segments[_name_module(path)] = CudaOnlyReason(why, settled=False)
     if not segments:
@@ -365,7 +365,7 @@ def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
     source = job.workspace.sources[file]
     return (
         file
-        if job.mentions_cuda_value(strip_comments_and_strings(source.text(0, source.size)))
+        if job.renames_or_says_cuda(strip_comments_and_strings(source.text(0, source.size)))
         else ""
     )
 

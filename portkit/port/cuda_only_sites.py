@@ -112,13 +112,11 @@ def withhold_counterpart(site: Site, finding: Finding, alone: CudaOnlyReason) ->
     it is. What every build has is for a person.
     """
     title, trust = site.job.vendor.title, Applicability.REVIEW
-    shared = error_arms.join_shared_arm(site) if finding.fallback_edits and alone.settled else None
+    shared = error_arms.join_shared_arm(site) if finding.error_edits and alone.settled else None
     if shared is not None:
         said = f"{alone.reason}: {title} does what devices share: see that it is right"
-        return replace(
-            finding, applicability=trust, edits=(shared,), fallback_edits=(), message=said
-        )
-    if site.kind == "match_arm" and finding.fallback_edits:
+        return replace(finding, applicability=trust, edits=(shared,), error_edits=(), message=said)
+    if site.kind == "match_arm" and finding.error_edits:
         said = f"{alone.reason}: {title}'s arm answers with an error: see what it should do"
         arm = error_arms.write_error_arm(finding, _ALONE)
         return replace(arm, applicability=trust, message=said)
@@ -135,7 +133,7 @@ def withhold_counterpart(site: Site, finding: Finding, alone: CudaOnlyReason) ->
         applicability=trust,
         status=Status.NONE,
         edits=(),
-        fallback_edits=(),
+        error_edits=(),
         message=f"{alone.reason}: {said}",
         reason=alone.reason,
     )

@@ -212,7 +212,7 @@ def _add_error_arm(site: Site, finding: Finding, pattern: str) -> Finding:
         return finding
     error = error_arms.find_error_arm(site, pattern)
     if error is None:
-        return replace(finding, fallback_edits=error_arms.add_error_arm(site, pattern))
+        return replace(finding, error_edits=error_arms.add_error_arm(site, pattern))
     gone = error_arms.remove_error_arm(site, error)
     return replace(
         finding,

@@ -68,7 +68,7 @@ def write_error_arm(finding: Finding, reason: str) -> Finding:
     return replace(
         finding,
         status=Status.TODO,
-        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.fallback_edits),
+        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.error_edits),
         writes_error_arm=True,
         reason=reason,
     )
@@ -142,7 +142,7 @@ def _find_shared_members(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Nod
         return
     for listed in patterns.find_mixed_or_patterns(pattern, job.mentions_peer):
         plain = [m for m in listed if not job.mentions_peer(node_text(m))]
-        if any(job.mentions_cuda_value(node_text(member)) for member in plain):
+        if any(job.renames_or_says_cuda(node_text(member)) for member in plain):
             continue
         if not any(True for member in listed for _ in patterns.find_bindings(member)):
             yield from ((listed, m) for m in listed if m not in plain)

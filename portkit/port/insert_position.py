@@ -49,7 +49,7 @@ def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
         return Edit(end, end, f"\n\n{text}")
     parent = site.parent
     if site.kind in _COMMA_AFTER or (parent is not None and parent.type == "array_expression"):
-        comma = site.source.comma(end)
+        comma = site.source.find_comma_end(end)
         if comma is None:
             return Edit(end, end, f",\n{site.indent}{text}")
         end = site.source.line_tail(comma)
@@ -82,7 +82,7 @@ def insert_after_member(source: SourceFile, after: Span, text: str, separator: s
     indent = source.indent(after.start)
     if not separator:
         end = source.line_tail(end)
-    comma = source.comma(end) if separator == "," else None
+    comma = source.find_comma_end(end) if separator == "," else None
     if separator not in ("", ",") and source.data.startswith(separator.encode(), end):
         comma = end + len(separator)
     if comma is None:

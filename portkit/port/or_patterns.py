@@ -35,7 +35,7 @@ def _rename_member(site: Site, intent: JoinPatterns) -> Callable[[str], str]:
 def plan_joins(site: Site, intent: JoinPatterns) -> JoinPlan:
     """Return what joins each list, and behind which member of it."""
     job, renamed = site.job, _rename_member(site, intent)
-    named = job.mentions_peer if intent.peer else job.mentions_cuda_value
+    named = job.mentions_peer if intent.peer else job.renames_or_says_cuda
     found = []
     for members in intent.lists:
         texts = [(m, site.source.slice(m)) for m in members]
@@ -80,7 +80,7 @@ def cannot_join(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> bool:
     if intent.peer:
         return bool(single)
     return any(
-        patterns.may_bind_value(patterns.parse_pattern(text), site.job.mentions_cuda_value)
+        patterns.may_bind_value(patterns.parse_pattern(text), site.job.renames_or_says_cuda)
         for text in single
     )
 
@@ -144,7 +144,7 @@ def list_covered_spans(site: Site, intent: JoinPatterns) -> tuple[Span, ...]:
         m
         for members in intent.lists
         for m in members
-        if job.mentions_cuda_value(site.source.slice(m)) or job.mentions_peer(site.source.slice(m))
+        if job.renames_or_says_cuda(site.source.slice(m)) or job.mentions_peer(site.source.slice(m))
     )
 
 

@@ -75,7 +75,7 @@ def find_dependencies(
 ) -> list[set[int]]:
     """Return for each of several findings which others it needs, by their numbers."""
     names = _Names(written, known, variant)
-    found = [set(chain(names.asked(n), names.modules(n))) for n in range(len(written))]
+    found = [set(chain(names.find_providers(n), names.modules(n))) for n in range(len(written))]
     for one, other in chain(_link_crates(written), _link_manifests(written, packages)):
         found[one].add(other)
     for number, others in enumerate(found):
@@ -144,7 +144,7 @@ class _Names:
             found |= {_normalize_name(key) for text in w.edits for key in _KEY.findall(text)}
         return found
 
-    def asked(self, number: int) -> Iterator[int]:
+    def find_providers(self, number: int) -> Iterator[int]:
         """Yield the findings that define a name that this finding uses, or import it."""
         w, plain = self.written[number], self.plain[number]
         for name in {*_NAME.findall(plain)}:

@@ -275,8 +275,8 @@ def check_if_let(site: Site) -> Iterator[Intent]:
     )
     apart = CopySite if alone else AddBranch
     step = apart(construct, own, claims=branch)
-    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
-    binds = patterns.may_bind_value(pattern, job.mentions_cuda_value)
+    lists = patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda)
+    binds = patterns.may_bind_value(pattern, job.renames_or_says_cuda)
     if not lists and (binds or job.rename_changes_code(node_text(body))):
         yield step
         return
@@ -320,7 +320,7 @@ def check_matches(site: Site) -> Iterator[Intent]:
     if alone and holder.type == "if_expression" and is_cuda_branch(site, holder):
         return  # PK402's
     _, members, _ = patterns.parse_matches_macro(site.node)
-    if any(job.mentions_cuda_value(site.source.slice(m)) for m in members):
+    if any(job.renames_or_says_cuda(site.source.slice(m)) for m in members):
         yield JoinPatterns(
             "matches! on a device",
             f"{job.vendor.title} joins the pattern: see that the same holds on AMD",
@@ -359,7 +359,7 @@ def check_let_else(site: Site) -> Iterator[Intent]:
         return
     if site.scope.vendor or site.conditions or not job.rename_changes_code(node_text(pattern)):
         return
-    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
+    lists = patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda)
     title, claims = job.vendor.title, (span_of(pattern),)
     yield JoinPatterns(
         construct,
@@ -399,7 +399,7 @@ def check_while_let(site: Site) -> Iterator[Intent]:
     """Find a ``while let`` on a value of the source vendor."""
     job = site.job
     condition = site.node.child_by_field_name("condition")
-    let = patterns.find_let(condition, job.mentions_cuda_value)
+    let = patterns.find_let(condition, job.renames_or_says_cuda)
     pattern = let.child_by_field_name("pattern") if let is not None else None
     if site.scope.vendor or site.is_cuda_only:
         return
@@ -410,8 +410,8 @@ def check_while_let(site: Site) -> Iterator[Intent]:
         "a second `while let` would lose the value that ends this one. Rewrite it as a `loop` with"
         f" a `match`: an arm for CUDA, an arm for {title}, and a `break` in the `_` arm"
     )
-    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
-    own = patterns.may_bind_value(pattern, job.mentions_cuda_value) or job.rename_changes_code(
+    lists = patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda)
+    own = patterns.may_bind_value(pattern, job.renames_or_says_cuda) or job.rename_changes_code(
         field_text(site.node, "body")
     )
     if (own and not lists) or job.rename_changes_code(field_text(let, "value")):

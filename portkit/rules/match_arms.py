@@ -37,12 +37,12 @@ def check_match_arm(site: Site) -> Iterator[Intent]:
     if pattern is None or site.scope.vendor:
         return
     if not all(
-        job.mentions_cuda_value(patterns.hide_bindings(m))
+        job.renames_or_says_cuda(patterns.hide_bindings(m))
         for m in patterns.split_or_pattern(pattern)
     ):
         yield from _check_feature_arm(site, pattern)
         return
-    if patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value) or site.unported_feature:
+    if patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda) or site.unported_feature:
         return
     construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
     if is_error_arm(site.node):
@@ -66,7 +66,7 @@ def _check_feature_arm(site: Site, pattern: Node) -> Iterator[Intent]:
     if (
         not site.is_cuda_only
         or site.unported_feature
-        or job.mentions_cuda_value(patterns.hide_bindings(pattern))
+        or job.renames_or_says_cuda(patterns.hide_bindings(pattern))
     ):
         return
     construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
@@ -125,7 +125,7 @@ def check_or_pattern(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor:
         return
-    lists = patterns.find_mixed_or_patterns(pattern, site.job.mentions_cuda_value)
+    lists = patterns.find_mixed_or_patterns(pattern, site.job.renames_or_says_cuda)
     if lists:
         yield JoinPatterns(
             f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}",
@@ -271,7 +271,7 @@ def check_match_gap(job: PortJob, gap: MatchGap) -> Finding:
         message=message,
         edits=() if stands else (Edit(gap.at, gap.at, gap.arms),),
         types=gap.enums,
-        fallback_edits=() if stands else (Edit(gap.at, gap.at, gap.errors),),
+        error_edits=() if stands else (Edit(gap.at, gap.at, gap.errors),),
     )
 
 

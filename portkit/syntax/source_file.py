@@ -148,7 +148,7 @@ class SourceFile(Value, frozen=True, dict=True):
         match = re.compile(rb"[ \t]*//(?:[^\r\n]|\r(?!\n))*").match(self.data, offset)
         return match.end() if match else offset
 
-    def comma(self, offset: int) -> int | None:
+    def find_comma_end(self, offset: int) -> int | None:
         """Return the end of the comma that follows ``offset``, comments aside; None for none."""
         comma = (_COMMA if self.path.endswith(".rs") else _COMMA_ELSE).match(self.data, offset)
         return comma.end() if comma else None

@@ -97,11 +97,11 @@ class Authors:
     def of(self, path: str, line: int) -> Author | None:
         """Return who wrote a line; None for the tree's own and for a person's."""
         if path not in self._known:
-            self._known[path] = self._read(path)
+            self._known[path] = self._attribute_lines(path)
         authors = self._known[path]
         return authors[line - 1] if 0 < line <= len(authors) else None
 
-    def _read(self, path: str) -> list[Author | None]:
+    def _attribute_lines(self, path: str) -> list[Author | None]:
         data = self._content(path)
         if (written := self._files.get(path)) is not None:
             if path in self._cuda:

@@ -111,7 +111,7 @@ def build_program(
     crate = place_program(tree.root, codebase.name, crate=program)
     profile: tuple[str, ...] = ("--release",) if release else ()
     profile += ("--features", ",".join(features)) if features else ()
-    done = tree.cargo("build", *profile, folder=crate, environment=device.environment)
+    done = tree.run_cargo("build", *profile, folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
         raise VerificationError(f"the cross-check cannot be built in {crate}: {said}")

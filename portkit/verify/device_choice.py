@@ -146,7 +146,7 @@ def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
     """Return why no AMD GPU can be used; empty if one can."""
     if not driver.exists():
         return f"there is no AMD GPU: {driver} is not there"
-    status = tree.asked(sys.executable, "-c", _FIND_GPU).status
+    status = tree.run_silently(sys.executable, "-c", _FIND_GPU).status
     if status == 3:
         return "the HIP runtime (libamdhip64.so) cannot be loaded: install ROCm or set ROCM_PATH"
     if status != 0:
@@ -170,7 +170,7 @@ def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
     # The Python of portkit may lie in the part of the system that a root file system replaces.
     python = "/usr/bin/python3" if emulator.userspace.enter else sys.executable
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
-        tried = tree.asked(
+        tried = tree.run_silently(
             *(*emulator.command, python, "-c", _RUN_KERNEL),
             environment={**variables, FOLDER: folder},
         )

@@ -58,7 +58,7 @@ class Diagnostic:
     origin: str = ""
 
     @property
-    def kind(self) -> str:
+    def text_without_position(self) -> str:
         """The diagnostic without its position, by which two trees are compared."""
         return f"{self.level}[{self.code}]: {self.message}" if self.code else self.message
 

@@ -107,7 +107,7 @@ def compare_names(
     found: set[tuple[str, str]] = set()
     wrong: list[str] = []
     unimplemented: dict[str, dict[str, set[str]]] = {}
-    spelled = [spelling for dtype in known_dtypes for spelling in load.spell(dtype)]
+    spelled = [spelling for dtype in known_dtypes for spelling in load.candidate_names(dtype)]
     for call in asked:
         if call.unknown:
             wrong.append(f"{call.place}: it cannot be told which kernel {call.unknown} names")
@@ -242,7 +242,7 @@ def _expand_pattern(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
 
 def _choose_spelling(load: Loader, name: str, kernels: Collection[str]) -> str:
     """Return the spelling of a name that there is a kernel of; the first where there is none."""
-    spellings = load.spell(name)
+    spellings = load.candidate_names(name)
     return next((each for each in spellings if _has_kernel(each, kernels)), spellings[0])
 
 

@@ -69,7 +69,7 @@ class Loader:
     spelled: tuple[tuple[str, tuple[str, ...]], ...]
     explains: bool
 
-    def spell(self, name: str) -> tuple[str, ...]:
+    def candidate_names(self, name: str) -> tuple[str, ...]:
         """Return the names that are looked up, in order, until one exists."""
         names: tuple[str, ...] = (name,)
         for old, spellings in self.spelled:

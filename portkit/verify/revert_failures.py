@@ -223,7 +223,9 @@ def _explain_failures(
         for error, named in errors.items():
             for lines in nearness(error, named):
                 for each in sorted(writers.of(lines) & open_):
-                    found.setdefault(each, f"with it the tree does not type-check: {error.kind}")
+                    found.setdefault(
+                        each, f"with it the tree does not type-check: {error.text_without_position}"
+                    )
         if found:
             return found
     return {}

@@ -61,7 +61,7 @@ def check_format(tree: PortedTree) -> Outcome:
 
 
 def _list_unformatted(tree: PortedTree, folder: Path) -> set[str]:
-    done = tree.cargo("fmt", "--all", "--", "--check", "--files-with-diff", folder=folder)
+    done = tree.run_cargo("fmt", "--all", "--", "--check", "--files-with-diff", folder=folder)
     root = folder.resolve()
     # With --files-with-diff (-l) rustfmt prints the absolute path of each, one a line.
     paths = [Path(line) for line in done.lines if line.endswith(".rs")]
@@ -77,7 +77,7 @@ FORMAT: Final = Step(
     "rustfmt leaves the tree as it is",
     40,
     check_format,
-    inputs=lambda tree: (tree.version("rustfmt", "--version"), tree.baseline_tree),
+    inputs=lambda tree: (tree.read_version("rustfmt", "--version"), tree.baseline_tree),
 )
 
 

@@ -84,7 +84,7 @@ def build_binaries(
     """Build test binaries with cargo and return them in the order of their names."""
     root = folder or tree.root
     command = ("test", "--no-run", "--message-format=json", *arguments)
-    done = tree.cargo(*command, folder=root, environment=environment)
+    done = tree.run_cargo(*command, folder=root, environment=environment)
     if done.status != 0:
         found = [d for d in parse_cargo(done.output, root) if d.level == "error"]
         if root == tree.root:
@@ -158,7 +158,7 @@ def test_documentation(tree: PortedTree, *arguments: str, folder: Path | None = 
         return Counter()
     patience = tree.options.test_seconds * _DOCUMENTATION_PATIENCE
     command = ("test", "--doc", "--no-fail-fast", *arguments)
-    done = tree.cargo(*command, folder=folder, patience=patience)
+    done = tree.run_cargo(*command, folder=folder, patience=patience)
     found: Results = Counter()
     crate = ""
     for line in done.lines:

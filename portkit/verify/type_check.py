@@ -72,8 +72,8 @@ def check_types(tree: PortedTree) -> Outcome:
         errors = [d for d in found.found if d.level == "error"]
         if tree.feature not in features:
             before = check(tree, "check", features, folder=tree.baseline)
-            known = {d.kind for d in before.found}
-            errors = [d for d in errors if d.kind not in known]
+            known = {d.text_without_position for d in before.found}
+            errors = [d for d in errors if d.text_without_position not in known]
             if not before.good and not errors:
                 unbuilt.update(line for line in before.said if line.startswith(_UNBUILT))
                 evidence.append(f"{title}: does not type-check, as before the port")
@@ -98,7 +98,7 @@ def check(
     tree: PortedTree, command: str, features: Sequence[str], *rustc: str, folder: Path | None = None
 ) -> CheckRun:
     """Run ``cargo check`` or ``cargo clippy`` on every target of the chosen crates."""
-    done = tree.cargo(
+    done = tree.run_cargo(
         command,
         *tree.compiled,
         "--all-targets",
@@ -167,7 +167,7 @@ def _find_nvcc(tree: PortedTree) -> str:
 
 def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
     nvcc = _find_nvcc(tree)
-    return (nvcc and tree.version(nvcc, "--version"), *tree.compiled)
+    return (nvcc and tree.read_version(nvcc, "--version"), *tree.compiled)
 
 
 CHECK: Final = Step(

@@ -96,7 +96,7 @@ class Finding(Value, frozen=True):
     # The entries that would decide about it as well, if ``entry`` did not come first.
     shadowed: tuple[str, ...] = ()
     # What to change in ``path`` if the place is left out, so that it compiles.
-    fallback_edits: tuple[Edit, ...] = ()
+    error_edits: tuple[Edit, ...] = ()
     # Whether an arm that answers with an error stands at the place.
     replaces_error_arm: bool = False
     # Whether its edits write an arm that answers with an error.

@@ -154,7 +154,7 @@ def test_a_codebase_brings_the_program_that_knows_its_operations(
         built.append(folder)
         return FinishedProcess(0, ())
 
-    monkeypatch.setattr(PortedTree, "cargo", cargo)
+    monkeypatch.setattr(PortedTree, "run_cargo", cargo)
     program = crosscheck.build_program(tree, CPU)
     assert program.name == "crosscheck"
     (crate,) = built
