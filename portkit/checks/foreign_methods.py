@@ -50,7 +50,7 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
 
 
 def _enables_unknown_crate(job: PortJob, path: str) -> bool:
-    """Whether the crate of a file turns CUDA on in another one, whose port nothing tells of."""
+    """Whether the crate of a file enables CUDA in a crate that may or may not have a port."""
     crate = job.workspace.crate_of(path)
     features = crate.manifest.get("features", {}) if crate is not None else {}
     members = (each for asked in features.values() if isinstance(asked, list) for each in asked)

@@ -75,7 +75,7 @@ def check_guards(ported: PortedTree) -> Iterator[Refusal]:
         for finding in manual:
             if finding.path == guard.finding.path and _is_guarded(ported, guard, finding):
                 line, _ = source.position(finding.span.start)
-                reason = _UNGUARDED.format(features=_list_items(guard.added), line=line)
+                reason = _UNGUARDED.format(features=_list_features(guard.added), line=line)
                 yield Refusal((guard.finding,), reason)
                 break
 
@@ -87,11 +87,11 @@ def doubt_guards(ported: PortedTree) -> Iterator[Doubt]:
         ported: the tree after the port.
     """
     for guard in _find_guards(ported):
-        features, added = _list_items(guard.features), _list_items(guard.added)
+        features, added = _list_features(guard.features), _list_features(guard.added)
         yield Doubt(guard.finding, _GUARDS.format(features=features, added=added))
 
 
-def _list_items(features: frozenset[str]) -> str:
+def _list_features(features: frozenset[str]) -> str:
     return " and ".join(f"`{each}`" for each in sorted(features))
 
 

@@ -97,7 +97,7 @@ class _Arm(Value, frozen=True):
     value: str
 
     def is_compiled_with(self, on: frozenset[str]) -> bool:
-        """Whether the arm is compiled with some features on."""
+        """Whether the arm is compiled if only these features are on."""
         return all(cfg.holds(on) for cfg in self.conditions)
 
 

@@ -83,6 +83,7 @@ def find_self_type(node: Node) -> str:
 
 
 def _read_container_names(container: Node) -> Container:
+    """Return the imports, globs and type aliases of a module or a block."""
     imports: dict[str, str] = {}
     globs: list[str] = []
     types: dict[str, str] = {}

@@ -59,6 +59,7 @@ class CopySite(Intent, frozen=True, eq=False, kw_only=True):
 
     name: str = ""  # the copy's own name, where the name table does not give it
     text: str = ""  # what stands there instead of what the name table gives
+    pattern: str = ""  # the pattern in it, if it is an arm
 
 
 class CopyUnderName(Intent, frozen=True, eq=False, kw_only=True):

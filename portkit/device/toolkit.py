@@ -133,6 +133,7 @@ def compute_toolkit_key() -> str:
 
 
 def _require_cxx() -> Cxx:
+    """Return the C++ compiler, or raise an error that says what lacks."""
     try:
         return find_cxx()
     except NoCompilerError as error:

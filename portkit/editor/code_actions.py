@@ -128,6 +128,7 @@ def build_exclusion(
 
 
 def _get_exclusion_key(place: EditorFinding) -> tuple[str, str, str]:
+    """Return the code, the path and the symbol, which one exclusion covers."""
     return place.site.code, place.site.path, place.site.symbol
 
 

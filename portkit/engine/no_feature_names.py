@@ -95,7 +95,7 @@ def _find_external_names(
 
 
 def _find_qualified_names(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield each of some names after a ``::``, with the word before it."""
+    """Yield the qualifier and the name of each ``qualifier::name`` with one of these names."""
     for match in _BEHIND.finditer(data):
         # Looked for from the colons, which are rare, and not from each word. No word is longer.
         if (name := match[1].decode()) in names and (

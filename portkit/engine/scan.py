@@ -220,6 +220,7 @@ def _read(
 
 
 def _collect_translations(job: PortJob) -> Mapping[str, Callable[[], Translation]]:
+    """Return what translates each CUDA source of the added files, by its path."""
     return {p: make for a in list_added_files(job) for p, make in a.translations().items()}
 
 

@@ -95,7 +95,7 @@ class SharedSources(KernelFolder, frozen=True, dict=True):
 
     @cached_property
     def hip_headers(self) -> Mapping[str, str]:
-        """What is included for each header of CUDA's, both without brackets, sorted."""
+        """The HIP header for each CUDA header that the sources include, sorted."""
         own = {PurePosixPath(path).name for path in self.sources}
         asked = {
             (match[2].decode("latin-1"), match[1] == b'"')

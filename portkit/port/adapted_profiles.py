@@ -120,7 +120,7 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 
 def _defines_item(workspace: Workspace, name: str) -> bool:
-    """Whether the tree has something of a name, whatever it is called elsewhere."""
+    """Whether a Rust file of the tree defines an item of this name."""
     wanted, definition = name.encode(), re.compile((_DEFINITION % name).encode())
     return any(
         wanted in source.data and definition.search(source.data)

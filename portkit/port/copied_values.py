@@ -126,7 +126,7 @@ def _check_functions(site: Site) -> str:
 
 
 def _find_backend_constant(site: Site) -> str:
-    """Find a number or a text that another arm gives the same function otherwise."""
+    """Find an argument that another arm passes to the same function with another value."""
     own = site.node.child_by_field_name("value")
     given = _read_call_arguments(own) if own is not None else {}
     for arm, _ in site.siblings if given else ():

@@ -79,7 +79,7 @@ def write_manifest(job: PortJob, whole: CudaOnlyCrate) -> str:
         if kind == "build-dependencies" and isinstance(kernels, CrateLaunchers):
             support = job.codebase.support
             found = (
-                {BUILD_SCRIPT: _Raw(f"{{ {format_dependency(support, _move_up(whole))} }}")}
+                {BUILD_SCRIPT: _Raw(f"{{ {format_dependency(support, _write_way_up(whole))} }}")}
                 if support
                 else {}
             )
@@ -155,7 +155,7 @@ def _convert_member(job: PortJob, crate: Crate, member: str) -> str:
 def _write_dependencies(
     job: PortJob, whole: CudaOnlyCrate, table: object
 ) -> Iterator[tuple[str, Any]]:
-    workspace, up = job.workspace, _move_up(whole)
+    workspace, up = job.workspace, _write_way_up(whole)
     merged = dict(list_table_entries(workspace, table))
     for name, said in table.items() if isinstance(table, dict) else ():
         entry = merged.get(name)
@@ -182,7 +182,7 @@ def _write_dependencies(
         yield name, entry
 
 
-def _move_up(whole: CudaOnlyCrate) -> str:
+def _write_way_up(whole: CudaOnlyCrate) -> str:
     return "../" * (whole.place.count("/") + 1)
 
 

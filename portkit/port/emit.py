@@ -190,9 +190,7 @@ def _write_copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     if site.kind != "match_arm":
         return finding
     pattern = node_text(site.node.child_by_field_name("pattern"))
-    return _add_error_arm(
-        site, finding, intent.text.partition(" => ")[0] or site.job.rename(pattern)
-    )
+    return _add_error_arm(site, finding, intent.pattern or site.job.rename(pattern))
 
 
 def _write_copy_under_name(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:

@@ -28,7 +28,7 @@ _ERROR: Final = re.compile(r"\{\s*(?:return\s+)?(?:(?:\w+::)*bail!|Err)\s*\([^;{
 
 @dataclass(frozen=True)
 class HostComputation:
-    """An operation that the host computes, and some device by a kernel."""
+    """An operation that the host computes for ROCm; another backend has a kernel for it."""
 
     node: Node  # the host's method
     asking: str  # the method that shows that a device has a kernel: the source's, else a peer's

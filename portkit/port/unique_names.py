@@ -167,7 +167,7 @@ def _is_required(site: Site) -> bool:
     struct = site.outer.outer if site.outer is not None else None
     if site.kind != "field_declaration" or struct is None or not site.name:
         return False
-    own, heads = map(_list_heads, (site.attributes, struct.attributes))
+    own, heads = map(_read_attributes, (site.attributes, struct.attributes))
     if not re.search(r"\bDeserialize\b", heads):
         return False
     said = f"{own} {' '.join(re.findall(r'serde[^]]*', heads))}"
@@ -177,7 +177,7 @@ def _is_required(site: Site) -> bool:
     )
 
 
-def _list_heads(attributes: tuple[Node, ...]) -> str:
+def _read_attributes(attributes: tuple[Node, ...]) -> str:
     return " ".join(node_text(a) for a in attributes if a.type == "attribute_item")
 
 

@@ -51,7 +51,7 @@ def find_whole_crates(
     while True:
         named = {each.name: each for each in found.values()}
         new = {
-            crate.directory: _find_whole_crate(workspace, vendor, crate, named)
+            crate.directory: _make_whole_crate(workspace, vendor, crate, named)
             for crate in pending
             if crate.directory not in found
             and (
@@ -254,7 +254,7 @@ def _explain_no_copy(
 def _make_copy_names_unique(
     vendor: VendorProfile, found: list[CudaOnlyCrate]
 ) -> tuple[CudaOnlyCrate, ...]:
-    """Return crates no two of which have counterparts of one name or in one folder.
+    """Return the crates, renamed so that no two copies share a name or a folder.
 
     ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
     """
@@ -279,7 +279,7 @@ def _make_copy_names_unique(
     return tuple(named[each.directory] for each in found)
 
 
-def _find_whole_crate(
+def _make_whole_crate(
     workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
 ) -> CudaOnlyCrate:
     above, folder = posixpath.split(crate.directory)

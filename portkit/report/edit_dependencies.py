@@ -145,7 +145,7 @@ class _Names:
         return found
 
     def find_providers(self, number: int) -> Iterator[int]:
-        """Yield the findings that define a name that this finding uses, or import it."""
+        """Yield the findings that define or import a name that this finding uses."""
         w, plain = self.written[number], self.plain[number]
         for name in {*_NAME.findall(plain)}:
             defined = self.defined.get(name, ())

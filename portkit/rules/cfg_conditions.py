@@ -56,13 +56,13 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
     symbol = site.symbol(site.name)
     if not site.is_cuda_only:
         if not job.is_cuda_specific(_read_code(site)):
-            yield from _is_widened(site, construct, symbol)
+            yield from _check_widening(site, construct, symbol)
         return
     if site.scope.container in ("trait", "trait impl") and job.mentions_cuda(site.name):
         return
     override = find_override(job, site.source, site.symbol(f"{{{job.vendor.source}}}"))
     if override is not None and site.code.startswith("{"):
-        yield _is_overridden(site, override)
+        yield _copy_from_template(site, override)
     elif site.kind == "use_declaration" and is_import_for_functions(site):
         message = (
             "a copy would clash with it when both features are on: the functions that need it "
@@ -81,7 +81,7 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
         )
         yield RequireManual(construct, message, symbol=symbol, renamed=(site.name, name))
     elif not (job.is_cuda_specific(_read_code(site)) or _copies_to_other_file(site)):
-        yield from _is_widened(site, construct, symbol)
+        yield from _check_widening(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
         loop = any(child.type == "while_expression" for child in site.node.named_children)
@@ -120,7 +120,7 @@ def _explain_kept_file(site: Site) -> str:
 
 
 def _copies_to_other_file(site: Site) -> bool:
-    """Whether the copy of a module has the same name, and its `path` names another file."""
+    """Whether the copy of a module keeps its name, and only its ``#[path]`` differs."""
     if site.kind != "mod_item" or not read_path(site.node):
         return False
     return (
@@ -129,7 +129,7 @@ def _copies_to_other_file(site: Site) -> bool:
     )
 
 
-def _is_overridden(site: Site, override: ItemOverride) -> Intent:
+def _copy_from_template(site: Site, override: ItemOverride) -> Intent:
     current = hash_item(site.code)
     known = current in override.fingerprints.values()
     return CopySite(
@@ -145,7 +145,7 @@ def _is_overridden(site: Site, override: ItemOverride) -> Intent:
     )
 
 
-def _is_widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
+def _check_widening(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
     if reason := cuda_tools.explain_manual_widening(site, site.code):
         yield RequireManual(construct, reason, symbol=symbol)
         return

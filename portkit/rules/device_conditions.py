@@ -130,7 +130,7 @@ def _check_passed_function(site: Site) -> Iterator[Intent]:
 
 
 def _check_build_script_if(site: Site) -> Iterator[Intent]:
-    """Widen the ``if`` of a build script, unless what it leads to is the source vendor's."""
+    """Widen an ``if`` of a build script, unless its branch is for CUDA only."""
     holder = find_deciding_node(site)
     is_negated = site.parent is not None and site.parent.type == "unary_expression"
     if holder.type != "if_expression" or is_negated or is_cuda_branch(site, holder):

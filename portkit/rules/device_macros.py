@@ -137,10 +137,10 @@ def _port_body(site: Site, rule: Node) -> str:
 
 
 def _add_argument(job: PortJob, macro: DeviceMacro, call: re.Match[str]) -> str:
-    return call[1] + _find_more(job, macro, call[2]) + call[3]
+    return call[1] + _insert_argument(job, macro, call[2]) + call[3]
 
 
-def _find_more(job: PortJob, macro: DeviceMacro, arguments: str) -> str:
+def _insert_argument(job: PortJob, macro: DeviceMacro, arguments: str) -> str:
     parts = arguments.split(",")
     if len([p for p in parts if p.strip()]) != macro.arity or not macro.behind:
         return arguments

@@ -278,7 +278,7 @@ def _explain_kept(job: PortJob, source: SourceFile) -> str:
     if whole is not None:
         return whole.unported or f"{whole.place} takes the place of the whole crate"
     if not source.path.endswith(".rs"):
-        return _is_of_peer(job) if _names_peer_alone(job, source) else ""
+        return _describe_peer_file(job) if _names_peer_alone(job, source) else ""
     if job.gating is Gating.CFG and f"dummy_{job.vendor.source}" in source.path:
         return "there is no dummy backend with --gating cfg"
     if any(
@@ -286,7 +286,7 @@ def _explain_kept(job: PortJob, source: SourceFile) -> str:
         for peer in job.vendor.peers
         for part in source.path.split("/")[1:]
     ):
-        return _is_of_peer(job)
+        return _describe_peer_file(job)
     feature = find_unported_feature_of_file(job, source.path)
     if feature:
         return job.explain_unported(feature, source.path)
@@ -310,7 +310,7 @@ def _names_peer_alone(job: PortJob, source: SourceFile) -> bool:
     return job.mentions_peer(code) and not job.mentions_cuda(code)
 
 
-def _is_of_peer(job: PortJob) -> str:
+def _describe_peer_file(job: PortJob) -> str:
     return f"it belongs to {job.vendor.peers[0].capitalize()}; {job.vendor.title} follows CUDA"
 
 

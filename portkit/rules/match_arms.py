@@ -178,6 +178,7 @@ def check_peer_arm(site: Site) -> Iterator[Intent]:
             construct, f"it stands where the feature is off: see what {vendor.title}'s is"
         )
     elif answer is not None and not site.job.rename_changes_code(site.scope.type_name):
+        copy = site.job.rename(answer.pattern)
         yield CopySite(
             construct,
             f"answer for {vendor.title} as for all but {vendor.source.upper()}"
@@ -185,7 +186,8 @@ def check_peer_arm(site: Site) -> Iterator[Intent]:
             else f"the arms but {vendor.source.upper()}'s do not answer alike: see whether this is"
             f" {vendor.title}'s answer",
             review=not answer.rest.certain,
-            text=f"{site.job.rename(answer.pattern)} => {answer.rest.value},",
+            text=f"{copy} => {answer.rest.value},",
+            pattern=copy,
         )
 
 

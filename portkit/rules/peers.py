@@ -52,12 +52,12 @@ def check_peer(site: Site) -> Iterator[Intent]:
     if site.scope.vendor == site.job.vendor.source:
         return
     # The texts of large items come last: most sites are told by a name.
-    found = list(_is_of_peer(site))
+    found = list(_check_peer_item(site))
     if found and not _is_others(site):
         yield from found
 
 
-def _is_of_peer(site: Site) -> Iterator[Intent]:
+def _check_peer_item(site: Site) -> Iterator[Intent]:
     job = site.job
     if site.kind in _WHOLE and _is_about_peer(site) and not job.mentions_cuda(site.text):
         yield _keep(site, site.kind.removesuffix("_item").replace("_", " "), site.span)

@@ -123,6 +123,7 @@ class NameTable(Value, frozen=True, dict=True):
 
     @cached_property
     def _compiled_parts(self) -> list[tuple[re.Pattern[str], str]]:
+        """The patterns of the parts of words, each with its replacement."""
         return [
             (re.compile(word_pattern(old)), new.replace("\\", r"\\")) for old, new in self.parts
         ]

@@ -149,7 +149,7 @@ class SourceFile(Value, frozen=True, dict=True):
         return match.end() if match else offset
 
     def find_comma_end(self, offset: int) -> int | None:
-        """Return the end of the comma that follows ``offset``, comments aside; None for none."""
+        """Return the offset behind the comma that follows ``offset``, comments aside, or None."""
         comma = (_COMMA if self.path.endswith(".rs") else _COMMA_ELSE).match(self.data, offset)
         return comma.end() if comma else None
 

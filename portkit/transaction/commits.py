@@ -238,7 +238,7 @@ def _write_objects(
 def _read_modes_and_line_endings(
     checkout: Checkout, changes: Sequence[Change]
 ) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Return the modes of the committed files, and the paths with other line ends in git."""
+    """Return each committed file's mode, and the paths whose line ends git converts."""
     listed = read_git(checkout.root, "ls-tree", "-r", "-z", checkout.head, "--", ".").split(b"\0")
     entries = (entry.partition(b"\t") for entry in listed if entry)
     known = {os.fsdecode(path): head.decode().split() for head, _, path in entries}

@@ -102,6 +102,7 @@ class Authors:
         return authors[line - 1] if 0 < line <= len(authors) else None
 
     def _attribute_lines(self, path: str) -> list[Author | None]:
+        """Return the author of each line of a file."""
         data = self._content(path)
         if (written := self._files.get(path)) is not None:
             if path in self._cuda:

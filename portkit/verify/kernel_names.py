@@ -89,6 +89,7 @@ def check_kernel_names(tree: PortedTree) -> Outcome:
 
 
 def _describe_missing_dtypes(names: NameComparison) -> Iterator[str]:
+    """Yield a line for each module: its operations without a kernel for some dtype."""
     for module, operations in names.unimplemented.items():
         alike: dict[tuple[str, ...], list[str]] = {}
         for operation, lacking in operations.items():

@@ -70,7 +70,7 @@ class Loader:
     explains: bool
 
     def candidate_names(self, name: str) -> tuple[str, ...]:
-        """Return the names that are looked up, in order, until one exists."""
+        """Return the names that the loader tries, in order."""
         names: tuple[str, ...] = (name,)
         for old, spellings in self.spelled:
             names = tuple(each.replace(old, new) for new in spellings for each in names)

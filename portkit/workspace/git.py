@@ -151,7 +151,7 @@ def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
 def _changes_only_decisions(
     root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]
 ) -> bool:
-    """Whether the uncommitted change of a file is a decision of the user for portkit."""
+    """Whether the uncommitted change of a file consists of decisions for portkit only."""
     try:
         after = read_regular(path, _LARGEST_OWN, follow=False)
         below = path.relative_to(root).as_posix()
