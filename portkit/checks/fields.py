@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.checks.ported_tree import Refusal
 from portkit.checks.scopes import Scopes, find_self_type
+from portkit.rules.named_items import FIELD
 from portkit.syntax.source_file import SourceFile, field_text, find_descendants, node_text
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import find_occurrences
@@ -72,15 +73,14 @@ def _find_gains(ported: PortedTree) -> Iterator[_Gain]:
     """Yield the fields of structs that findings declare."""
     job = ported.job
     for finding in ported.todo:
-        owner = re.search(r"struct (\w+)(?:::(?:r#)?\w+)?$", finding.symbol)
-        if owner is None or not finding.edits or "field" not in finding.construct:
+        if finding.code != FIELD.code or not finding.types or not finding.edits:
             continue
         text = job.workspace.sources[finding.path].slice(finding.span)
         if "#[cfg" in text:
             continue  # the places that name it are under the same condition
         source = SourceFile("field.rs", f"struct S {{ {text} }}".encode())
         for node in find_descendants(source.tree.root_node, "field_declaration"):
-            yield _Gain(finding, owner[1], job.rename(field_text(node, "name")))
+            yield _Gain(finding, finding.types[0], job.rename(field_text(node, "name")))
 
 
 def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:

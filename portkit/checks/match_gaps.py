@@ -19,7 +19,7 @@ from portkit.checks.enums import Enums
 from portkit.checks.pattern_reader import PatternReader, measure_slices
 from portkit.checks.scopes import Scopes
 from portkit.context.device_macros import list_parameters
-from portkit.context.intent import MatchGap, MissingArmBehavior
+from portkit.context.match_gap import MatchGap, MissingArmBehavior
 from portkit.port import error_arms, match_facts
 from portkit.port.copy_item import substitute_peer
 from portkit.rules import named_items

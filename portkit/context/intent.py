@@ -6,7 +6,6 @@ feature, what it accounts for and which bytes change: `portkit.port.emit` alone 
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import ClassVar
 
 from tree_sitter import Node
@@ -138,29 +137,3 @@ class ReplaceText(Intent, frozen=True, eq=False, kw_only=True):
     new: str  # what stands there afterwards
     sign: str = ""  # what shows in ``within`` that it stands; by default the new text at the site
     within: Node | None = None  # where to look for the sign
-
-
-class MissingArmBehavior(StrEnum):
-    """What the missing arms do."""
-
-    STANDS = "stands"
-    """They are there already."""
-    COPY = "copy"
-    """The same as the source vendor's arm, under the names of the vendor that is written."""
-    OTHERS = "others"
-    """The same as the arms on other values."""
-    ERROR = "error"
-    """They answer with an error."""
-
-
-class MatchGap(Value, frozen=True):
-    """Values that a ``match`` does not take after the port."""
-
-    path: str  # the file
-    span: Span  # the ``match``
-    at: int  # where the missing arms are set
-    symbol: str  # the items around the ``match``
-    enums: tuple[str, ...]  # the enums that gain a variant, by their names
-    arms: str  # the missing arms
-    errors: str  # the same arms, each of which answers with an error
-    answer: MissingArmBehavior  # what they do; an error if one of them answers with an error

@@ -123,11 +123,15 @@ def _build_finding(
 
 
 def _find_types(site: Site) -> tuple[str, ...]:
-    """Return the enum of a variant, or the types that the pattern of an arm names."""
+    """Return the owner of a variant or a field, or the types that the pattern of an arm names."""
     if site.kind == "match_arm" and (pattern := site.node.child_by_field_name("pattern")):
         return patterns.find_enum_names(pattern, site.scope.type_name)
-    owner = site.node.parent and site.node.parent.parent if site.kind == "enum_variant" else None
-    return (field_text(owner, "name"),) if owner is not None else ()
+    if site.kind not in ("enum_variant", "field_declaration") or site.node.parent is None:
+        return ()
+    owner = site.node.parent.parent
+    if owner is None or owner.type not in ("enum_item", "struct_item"):
+        return ()
+    return (field_text(owner, "name"),)
 
 
 def _refuse(site: Site, code: str, intent: wants.Intent, reason: str) -> Finding:

@@ -48,6 +48,7 @@ class WrittenFinding(Value, frozen=True):
         path: the file that is edited, or the file or folder that is added.
         crate: the directory of the crate that holds it.
         files: the text of each file that is added, by its path; of a crate, that of its manifest.
+        types: the enum of a variant, or the struct of a field.
         added_crate: the name of the crate that it adds, if it does.
     """
 
@@ -57,6 +58,7 @@ class WrittenFinding(Value, frozen=True):
     crate: str
     edits: tuple[str, ...]
     files: Mapping[str, str]
+    types: tuple[str, ...] = ()
     added_crate: str = ""
 
     @property
@@ -131,7 +133,8 @@ class _Names:
                 for name in {*_NAME.findall(self.plain[number])} - known:
                     self.imported[name].append((number, False))
             if written[number].code == named_items.ENUM_VARIANT.code:
-                self.variants[written[number].symbol.rpartition("enum ")[2]].append(number)
+                for name in written[number].types:
+                    self.variants[name].append(number)
 
     def _defined(self, number: int) -> set[str]:
         w, plain = self.written[number], self.plain[number]

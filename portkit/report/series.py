@@ -162,6 +162,7 @@ def _describe_finding(whole: Scan, finding: Finding) -> WrittenFinding:
         crate=finding.path if is_crate else crate.directory if crate is not None else ".",
         edits=tuple(edit.text for edit in finding.edits),
         files=files,
+        types=finding.types,
         added_crate=name,
     )
 

@@ -14,11 +14,10 @@ from portkit.context.intent import (
     Intent,
     JoinPatterns,
     LeaveUnchanged,
-    MatchGap,
-    MissingArmBehavior,
     RequireManual,
     WidenCondition,
 )
+from portkit.context.match_gap import MatchGap, MissingArmBehavior
 from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_tools, peer_arms
 from portkit.port.match_facts import is_error_arm

@@ -101,8 +101,8 @@ class Finding(Value, frozen=True):
     replaces_error_arm: bool = False
     # Whether its edits write an arm that answers with an error.
     writes_error_arm: bool = False
-    # The types whose values it is about, as the file calls them: the enum of a variant, those that
-    # a pattern names.
+    # The types whose values it is about, as the file calls them: the enum of a variant, the struct
+    # of a field, those that a pattern names.
     types: tuple[str, ...] = ()
     renamed: tuple[str, str] = ("", "")  # A name, and what it becomes or could become.
     # Whether a person has accepted the place as it is (``portkit review``).
