@@ -25,8 +25,8 @@ _DEFINITION = r"\b(?:struct|enum|union|type|trait|as)\s+%s\b"
 def adapt_to_cudarc(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     """Return a vendor that also renames what is cudarc's in a codebase, and what its own elsewhere.
 
-    Before 0.14 cudarc had a `CudaDevice`. In a codebase that asks for such a version and defines no
-    `CudaDevice`, the name is cudarc's; in one that defines its own, it is where a path begins at
+    Before 0.14 cudarc had a ``CudaDevice``. In a codebase that asks for such a version and has no
+    ``CudaDevice``, the name is cudarc's; in one that defines its own, it is where a path begins at
     cudarc. One that asks for no other gets the module of the bindings that has the whole of that
     shape. What the profile says of a name counts more.
     """

@@ -86,7 +86,7 @@ class BindingsApi(Value, frozen=True, dict=True):
         return {}
 
     def _public(self, module: tuple[str, ...]) -> str:
-        """Return what a module's file says of its public names; of `sys` it is the whole."""
+        """Return what a module's file says of its public names; of ``sys`` it is the whole."""
         if module not in self._known:
             *outer, name = module or ("",)
             file = self._file(tuple(outer), name)

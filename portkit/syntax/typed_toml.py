@@ -1,6 +1,6 @@
 """A TOML file as a value of a type, and the message about one that is malformed.
 
-The types are `msgspec.Struct`; a JSON Schema for editors is made of the same types
+The types are ``msgspec.Struct``; a JSON Schema for editors is made of the same types
 (`tools.pages.schemas`). msgspec says where in the value a fault lies; the line, what is allowed
 and what is nearest to what stands there are looked for only then.
 """
