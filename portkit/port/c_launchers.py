@@ -85,7 +85,9 @@ def _find_launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str 
         return "not one of its files alone declares what is linked"
     [file] = declaring
     declared = _find_blocks(job.workspace.sources[file])
-    if len(declared) != 1 or not all(map(_is_plain, _find_functions(declared[0]))):
+    if len(declared) != 1 or any(
+        node.type != "function_signature_item" for node in _find_functions(declared[0])
+    ):
         return "what it declares is linked in a way of its own"
     macro, facade = _find_bindings_path(job, whole), job.vendor.facade
     alone = not macro
@@ -151,10 +153,6 @@ def _find_blocks(source: SourceFile) -> list[Node]:
 def _find_functions(block: Node) -> list[Node]:
     body = block.child_by_field_name("body")
     return [] if body is None else [n for n in body.named_children if "comment" not in n.type]
-
-
-def _is_plain(node: Node) -> bool:
-    return node.type == "function_signature_item"
 
 
 def _find_bindings_path(job: PortJob, whole: CudaOnlyCrate) -> str:

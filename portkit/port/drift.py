@@ -81,7 +81,7 @@ def _compare(
     missing: list[MissingItem],
     differing: list[DifferingItem],
 ) -> None:
-    present = {item.key: item for item in _items(standing, standing_node)}
+    present = {item.key: item for item in _find_items(standing_node)}
     end = standing_node.start_byte
     for child in standing_node.children:
         if child.type in ("{", "inner_attribute_item") or (
@@ -91,7 +91,7 @@ def _compare(
         else:
             break
     after = end
-    for item in _items(wanted, wanted_node):
+    for item in _find_items(wanted_node):
         symbol = "::".join(s for s in (outer, item.symbol) if s)
         found = present.get(item.key)
         text = wanted.text(item.start, item.end)
@@ -109,7 +109,7 @@ def _compare(
             differing.append(DifferingItem(symbol, Span(found.start, found.end)))
 
 
-def _items(source: SourceFile, container: Node) -> Iterator[_Item]:
+def _find_items(container: Node) -> Iterator[_Item]:
     seen: Counter[tuple[str, ...]] = Counter()
     for node, attributes in group_attributes(container):
         if node.type not in ITEMS:

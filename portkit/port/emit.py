@@ -286,7 +286,7 @@ def _join_patterns(site: Site, code: str, intent: wants.JoinPatterns) -> Finding
         edits: tuple[Edit, ...] = (or_patterns.add_own_arm(site, intent, wanted),)
         if or_patterns.mentions_cuda_after_pattern(site, intent) and not intent.review:
             intent = replace(intent, message=f"copy the arm for {site.job.vendor.title}")
-        if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
+        if site.kind == "macro_invocation" and not _may_be_a_match(site, edits[0].text):
             return _build_finding(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
     else:
         edits = or_patterns.join_patterns(intent, wanted)
@@ -297,7 +297,7 @@ def _join_patterns(site: Site, code: str, intent: wants.JoinPatterns) -> Finding
     return _add_error_arm(site, finding, or_patterns.write_own_pattern(site, intent, wanted))
 
 
-def _may_be_a_match(site: Site, intent: wants.JoinPatterns, text: str) -> bool:
+def _may_be_a_match(site: Site, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
     value, members, guard = patterns.parse_matches_macro(site.node)

@@ -187,7 +187,7 @@ def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:
     lowered = data.lower()
     for match in re.finditer("|".join(sorted(words)).encode(), lowered):
         at = match.start()
-        if at not in listed and not any(claim.contains(at) for claim in claimed):
+        if at not in listed and not any(each.start <= at < each.end for each in claimed):
             yield Fault("a mention is passed over", f"{match.group().decode()} at {at}")
             break
     for finding in _of(scan, path):
