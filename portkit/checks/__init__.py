@@ -52,7 +52,10 @@ CHECKS: Final[tuple[Callable[[PortedTree], Iterator[Refusal]], ...]] = (
     check_guards,
     check_readers,
 )
-"""All checks. A later one may rely on what an earlier one has refused."""
+"""All checks. A later one may rely on what an earlier one has refused.
+
+Before them `portkit.engine.refused_findings` refuses what names a variant that is not written.
+"""
 
 DOUBTS: Final[tuple[Callable[[PortedTree], Iterator[Doubt]], ...]] = (
     doubt_halves,

@@ -424,7 +424,7 @@ def apply(
             asked = replace(asked, findings=tuple(f for f in asked.findings if f not in nameless))
         left = len(found.findings) - len(asked.findings)
         found = asked
-    _check_plan(partial(check_variants, whole, found), warns=bool(at and diff))
+    _check_partial_plan(partial(check_variants, whole, found), warns=bool(at and diff))
     chosen, found = found, restore_required_arms(whole, found)
     with show_waiting(f"Porting {directory}"):
         planned = build_plan(found, rustfmt=not no_format)
@@ -438,7 +438,9 @@ def apply(
         chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
         found = restore_required_arms(whole, chosen)
         planned = build_plan(found, rustfmt=not no_format)
-    _check_plan(partial(check_manifests, whole, chosen, planned.changes), warns=bool(at and diff))
+    _check_partial_plan(
+        partial(check_manifests, whole, chosen, planned.changes), warns=bool(at and diff)
+    )
     if denied := check_plan(directory, planned.changes, clean, dry=dry):
         print_progress(f"`portkit apply` would refuse to write it: {denied}")
     proof = TypeCheck.skipped("")
@@ -531,7 +533,7 @@ def _check_declared(whole: Scan) -> None:
         raise ConfigError(f"{'; '.join(idle)}; nothing was written")
 
 
-def _check_plan(check: Callable[[], None], *, warns: bool) -> None:
+def _check_partial_plan(check: Callable[[], None], *, warns: bool) -> None:
     """Check what is to be written; with ``warns``, print why it would be refused."""
     from portkit.errors import PlanError
 

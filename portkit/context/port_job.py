@@ -80,6 +80,16 @@ class TreeFacts(Value, frozen=True):
 class PortJob(Value, frozen=True, dict=True):
     """One job: this tree, to this vendor.
 
+    Whether a text is about CUDA has several meanings:
+
+    - `mentions_cuda`: it names the platform, in prose too.
+    - `rename_changes_code`: the name table changes it, comments and strings aside.
+    - `renames_or_says_cuda`: the same, or it is ``"cuda"`` as a string.
+    - `is_cuda_specific`: the same, or it has a condition on CUDA's feature (`has_cuda_cfg`).
+
+    Of a condition `cfg_mentions_cuda` asks whether it names CUDA's feature, `cfg_requires_cuda`
+    whether it requires that, and `Site.is_cuda_only` whether a site's own condition does.
+
     Attributes:
         workspace: the tree.
         vendor: the vendor that is written.

@@ -172,7 +172,7 @@ def _apply_decisions(whole: Scan, said: Settings, seen: Mapping[str, Acceptance]
     found = replace(whole, findings=tuple(sorted((*whole.findings, *idle), key=sort_key)))
     found = apply_exclusions(found, said)
     found = apply_checks(found)
-    found = restore_required_arms(found, found)
+    found = restore_required_arms(found, found)  # for the arms that the user has excluded
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
         from portkit.engine.override_drift import add_override_drift
 

@@ -76,6 +76,7 @@ class Walk:
         self.source = source
         self.places = list(places)
         self.read = 0
+        # A union-find: from each place towards the first one from there on that is not claimed.
         self.next = list(range(len(places) + 1))
         self.known: dict[tuple[Hashable, ...], object] = {}
         self.asked = asked

@@ -21,9 +21,9 @@ _HIDES: Final = "with both features on it hides CUDA's value: see that the two d
 
 def add_review_reasons(site: Site, finding: Finding, *, widens: bool) -> Finding:
     """Return a finding; one that a person should look at is for review, with the reasons."""
-    decided = finding.entry or finding.applicability is not Applicability.SAFE
-    doubt = "" if decided else _explain_site_review(site)
-    is_copied = decided and not finding.entry and not widens
+    has_reason = finding.entry or finding.applicability is not Applicability.SAFE
+    doubt = "" if has_reason else _explain_site_review(site)
+    is_copied = has_reason and not finding.entry and not widens
     text = copied_values.explain_platform_literal(site.job, site.code) if is_copied else ""
     value = "" if finding.entry or widens else copied_values.explain_value_review(site)
     written = "\n".join(edit.text for edit in finding.edits)

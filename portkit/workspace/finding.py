@@ -33,7 +33,15 @@ class Applicability(StrEnum):
 
 
 class Status(StrEnum):
-    """What the tree shows now."""
+    """What the tree shows now.
+
+    Each status has its applicabilities:
+
+    - ``todo``: ``safe`` and ``review``; ``keep`` if the edits write an arm that answers with an
+      error for what the user has excluded.
+    - ``ported``: ``safe`` and ``review``; ``keep`` for an exclusion of what is written already.
+    - ``none``: ``keep``, ``manual``, and ``review`` of what portkit leaves as it is.
+    """
 
     TODO = "todo"
     """The counterpart is missing."""
