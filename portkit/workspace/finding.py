@@ -40,7 +40,8 @@ class Status(StrEnum):
     - ``todo``: ``safe`` and ``review``; ``keep`` if the edits write an arm that answers with an
       error for what the user has excluded.
     - ``ported``: ``safe`` and ``review``; ``keep`` for an exclusion of what is written already.
-    - ``none``: ``keep``, ``manual``, and ``review`` of what portkit leaves as it is.
+    - ``none``: ``keep``, ``manual``, ``review`` of what portkit leaves as it is, and ``safe`` of
+      what differs in a copy only.
     """
 
     TODO = "todo"
