@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from portkit.engine.rustfmt import Refusal, Rustfmt
+from portkit.engine.rustfmt import FormatFailure, Rustfmt
 from portkit.engine.scan import Scan
 from portkit.errors import PlanError
 from portkit.syntax.value import Value
@@ -96,12 +96,12 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
     after = rustfmt.formatted(change.after, edition)
-    if after is Refusal.UNREADABLE and change.before is not None:
+    if after is FormatFailure.UNREADABLE and change.before is not None:
         raise PlanError(
             f"{change.path} would be no Rust any more that rustfmt can read, so nothing is written:"
             " this is a defect of portkit or of a profile; --no-format writes it all the same"
         )
-    return None if isinstance(after, Refusal) else after
+    return None if isinstance(after, FormatFailure) else after
 
 
 def _find_edition(scan: Scan, path: str) -> str:

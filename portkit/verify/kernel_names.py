@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.hipify.symbols import Symbols
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.requested_kernels import KernelRequest, Loader
     from portkit.verify.step_runner import Outcome
+    from portkit.verify.verified_tree import VerifiedTree
 
 _FOREIGN: Final = re.compile(r"\bpub fn (\w+)\s*\(")
 _HOLE: Final = re.compile(f"{re.escape(DTYPE)}|{re.escape(ANYTHING)}")
@@ -54,7 +54,7 @@ class NameComparison:
         return sum(len(n) for each in self.unimplemented.values() for n in each.values())
 
 
-def check_kernel_names(tree: PortedTree) -> Outcome:
+def check_kernel_names(tree: VerifiedTree) -> Outcome:
     """Compare the names in Rust's sources with those that the HIP sources define."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
@@ -147,7 +147,7 @@ def compare_names(
     )
 
 
-def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
+def find_unrequested_kernels(tree: VerifiedTree) -> frozenset[str]:
     """Return the kernels that no Rust code requests, of modules that are loaded by name."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:

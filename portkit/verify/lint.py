@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from portkit.verify.diagnostics import Diagnostic
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Outcome
     from portkit.verify.type_check import CheckRun
+    from portkit.verify.verified_tree import VerifiedTree
 
 # A lint that is denied would end its crate, and the crates that need it would not be looked at.
 _ALL: Final = ("--cap-lints=warn",)
 
 
-def check_lints(tree: PortedTree) -> Outcome:
+def check_lints(tree: VerifiedTree) -> Outcome:
     """Run clippy without any feature and with the port's, and on the baseline.
 
     A lint is new where it occurs more often than before the port, wherever it stands: a copy of the

@@ -28,7 +28,7 @@ from portkit.workspace import process
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 Results = Counter[tuple[str, str]]
 """How often each pair of a test and its result occurs; tests in documentation may share a name.
@@ -76,7 +76,7 @@ class Binary:
 
 
 def build_binaries(
-    tree: PortedTree,
+    tree: VerifiedTree,
     *arguments: str,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
@@ -112,7 +112,7 @@ def build_binaries(
 
 
 def test_binary(
-    tree: PortedTree,
+    tree: VerifiedTree,
     binary: Binary,
     *,
     environment: Mapping[str, str] | None = None,
@@ -152,7 +152,7 @@ def test_binary(
     return found
 
 
-def test_documentation(tree: PortedTree, *arguments: str, folder: Path | None = None) -> Results:
+def test_documentation(tree: VerifiedTree, *arguments: str, folder: Path | None = None) -> Results:
     """Run the tests in the documentation, of which the first shard takes all."""
     if tree.options.shard.index != 1:
         return Counter()
@@ -206,7 +206,7 @@ def unpack_results(kept: Iterable[Sequence[Any]]) -> Results:
 class _Runner:
     """Runs one binary."""
 
-    tree: PortedTree
+    tree: VerifiedTree
     binary: Binary
     extra: Mapping[str, str]
     reserved: int

@@ -49,7 +49,7 @@ _QUESTION_TIMEOUT: Final = 60.0
 
 
 @dataclass(frozen=True)
-class PortedTree:
+class VerifiedTree:
     """A ported tree.
 
     Attributes:
