@@ -11,7 +11,7 @@ from proven import Proofs
 from turns import LONGEST, today
 
 from portkit.engine import rustfmt
-from portkit.engine.rustfmt import Refusal, Rustfmt
+from portkit.engine.rustfmt import FormatFailure, Rustfmt
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 from portkit.port import hip_bindings
@@ -79,7 +79,7 @@ def _once() -> Iterator[None]:
     rendered: dict[object, str] = {}
     render = hip_bindings._render_binding_file
 
-    def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | Refusal:
+    def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | FormatFailure:
         key = (*map(_stamped, self._command), text, edition)
         found = laid_out.get(key) or formatted(self, text, edition)
         if isinstance(found, bytes):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tree_support import Tree, crate, scan_of
 
 from portkit.checks import CHECKS, Doubt, PortedTree
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def test_a_doubt_leaves_a_manual_finding_manual(monkeypatch: pytest.MonkeyPatch)
     def doubt(_: PortedTree) -> Iterator[Doubt]:
         yield from (Doubt(each, "Check it") for each in (by_hand, trusted))
 
-    monkeypatch.setattr("portkit.engine.refusals.DOUBTS", (doubt,))
+    monkeypatch.setattr("portkit.engine.refused_findings.DOUBTS", (doubt,))
     found = apply_checks(replace(scan, findings=(by_hand, *rest)))
     assert [f.applicability for f in found.findings if f.message.endswith("Check it")] == [
         Applicability.MANUAL,

@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 from tree_support import PROFILE, crate, scan_of
 
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
+from portkit.report.model import describe_writes, make_report
 from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
@@ -433,6 +434,9 @@ def test_an_arm_that_portkit_refuses_answers_with_an_error() -> None:
     assert first.endswith("Until then an arm answers with an error.")
     assert second.endswith("which is for review. Decide both together")
     assert apply_checks(found) is found
+    assert ", 1 of them an arm that answers with an error" in describe_writes(
+        make_report(found, ".")
+    )
 
 
 def test_an_arm_whose_other_copy_is_mechanical_is_mechanical() -> None:

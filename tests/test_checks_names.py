@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from tree_support import Tree, crate, scan_of
 
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.workspace.finding import Applicability
 
 DEVICE = """\

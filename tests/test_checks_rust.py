@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tree_support import crate, scan_of
 
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from portkit.profiles.profile import load_codebase
 from portkit.profiles.vendor_file import VendorFile
 from portkit.templates import Templates
 from portkit.verify.options import Options
-from portkit.verify.ported_tree import PortedTree
+from portkit.verify.verified_tree import VerifiedTree
 
 CANDLE = "candle"
 PACKAGE = Path(__file__).parents[1] / "portkit"
@@ -268,10 +268,10 @@ def test_verify_takes_a_directory_and_remembers_what_it_held(candle: Path, tmp_p
     done = invoke("verify", candle, *steps)
     assert done.code == 0, done.err
 
-    def tree() -> PortedTree:
+    def tree() -> VerifiedTree:
         profile = Directory(own)
         scan = scan_tree(candle, profile=profile)
-        return PortedTree(scan, Options(profile=profile), lambda line: None)
+        return VerifiedTree(scan, Options(profile=profile), lambda line: None)
 
     first = tree()
     assert first.tested == ("candle-core",)

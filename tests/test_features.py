@@ -15,7 +15,7 @@ from portkit.syntax.features import cargo_feature_variable, find_feature_mention
 from portkit.syntax.name_table import find_feature_conditions
 from portkit.syntax.source_file import SourceFile
 from portkit.verify.options import Options
-from portkit.verify.ported_tree import PortedTree as Ported
+from portkit.verify.verified_tree import VerifiedTree as Ported
 
 if TYPE_CHECKING:
     from portkit.workspace.finding import Finding

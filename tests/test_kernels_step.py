@@ -18,8 +18,8 @@ from portkit.verify import kernels_step
 from portkit.verify.kernel_matrix import BudgetExcess, Cell, KernelsVerification
 from portkit.verify.kernels_step import EVERY, KERNELS, ONE_OF_EACH
 from portkit.verify.options import Options, Shard
-from portkit.verify.ported_tree import PortedTree
 from portkit.verify.step_runner import Verdict
+from portkit.verify.verified_tree import VerifiedTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
 
 def take(root: Path, options: Options | None = None) -> Outcome:
     scan = scan_tree(root, gating="dummy")
-    return KERNELS.take(PortedTree(scan, options or Options(), lambda line: None))
+    return KERNELS.take(VerifiedTree(scan, options or Options(), lambda line: None))
 
 
 def test_the_ladder_takes_one_architecture_of_each_kind(tree: Path, compiler: Compiler) -> None:

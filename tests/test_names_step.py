@@ -12,7 +12,6 @@ from portkit.engine.session import scan_tree
 from portkit.hipify.symbols import Symbols
 from portkit.verify.kernel_names import NAMES, compare_names
 from portkit.verify.options import Options
-from portkit.verify.ported_tree import PortedTree
 from portkit.verify.requested_kernels import (
     ANYTHING,
     DTYPE,
@@ -24,6 +23,7 @@ from portkit.verify.requested_kernels import (
 )
 from portkit.verify.settings import KernelNaming
 from portkit.verify.step_runner import Verdict
+from portkit.verify.verified_tree import VerifiedTree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,8 +203,11 @@ def test_the_loader_says_what_it_does_with_a_name() -> None:
 }"""
     found = find_loader(job("", rocm_device=body), CANDLE)
     assert found == Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
-    assert found.spell("cast_f8e4m3_f8e4m3") == ("cast_f8_e4m3_f8_e4m3", "cast_fp8_e4m3_fp8_e4m3")
-    assert found.spell("cast_u8_f32") == ("cast_u8_f32",)
+    assert found.candidate_names("cast_f8e4m3_f8e4m3") == (
+        "cast_f8_e4m3_f8_e4m3",
+        "cast_fp8_e4m3_fp8_e4m3",
+    )
+    assert found.candidate_names("cast_u8_f32") == ("cast_u8_f32",)
     # CUDA's own loader is another.
     assert find_loader(job("", cuda_device=body), CANDLE) == Loader((), False)
 
@@ -305,7 +308,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def take(root: Path) -> Outcome:
-    return NAMES.take(PortedTree(scan_tree(root, gating="dummy"), Options(), lambda line: None))
+    return NAMES.take(VerifiedTree(scan_tree(root, gating="dummy"), Options(), lambda line: None))
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -380,7 +383,7 @@ def test_the_step_is_skipped_without_a_preprocessor(
 ) -> None:
     scan = scan_tree(tree, gating="dummy")
     monkeypatch.setenv("CC", str(tmp_path / "none"))
-    outcome = NAMES.take(PortedTree(scan, Options(), lambda line: None))
+    outcome = NAMES.take(VerifiedTree(scan, Options(), lambda line: None))
     assert outcome.verdict is Verdict.SKIPPED
     assert "install one, or set CC" in outcome.evidence[0]
 

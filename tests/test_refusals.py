@@ -21,7 +21,7 @@ from portkit.errors import TreeChangedError
 from portkit.transaction.change import Change
 from portkit.transaction.disk import Disk
 from portkit.transaction.journal import find_journals
-from portkit.transaction.refusals import check_plan
+from portkit.transaction.preconditions import check_plan
 from portkit.transaction.transaction import write_plan
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cli_support import LIB, MATMUL, add_file, make_candle
 from msgspec.structs import replace
 
-from portkit.editor.diagnostics import EditorSite
+from portkit.editor.diagnostics import EditorFinding
 from portkit.editor.diagnostics import describe_site as described_in_editor
 from portkit.editor.positions import START
 from portkit.engine.session import scan_tree
@@ -87,7 +87,7 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
     # A terminal and an editor show it as well: what is asked there is whether that is right.
     (site,) = make_report(mended, ".").sites
     written = describe_site(mended, site, found[0], Terminal(100))
-    hover = described_in_editor(mended, EditorSite(site, found[0], path, START))
+    hover = described_in_editor(mended, EditorFinding(site, found[0], path, START))
     for text in (written, hover):
         assert "rocm_backend/mod.rs" in text
         assert "\n-    10 / n\n+    10_usize.checked_div(n).unwrap_or(0)\n" in text

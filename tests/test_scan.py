@@ -20,7 +20,7 @@ def accounts_for_everything(tree: Tree) -> None:
     for path, offsets in found.job.tree_facts.mentions.items():
         claims = [c for f in found.findings if f.path == path for c in f.claims]
         for offset in offsets:
-            assert (path, offset) in listed or any(c.contains(offset) for c in claims)
+            assert (path, offset) in listed or any(c.start <= offset < c.end for c in claims)
     for finding in found.findings:
         ranges = [(s.start, s.end) for s in (finding.span, *finding.claims)]
         for start, end in (*ranges, *((e.start, e.end) for e in finding.edits)):

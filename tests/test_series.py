@@ -351,8 +351,8 @@ def test_what_is_needed_is_derived() -> None:
     file = _written("a/src/cuda.rs", files={"a/src/device.rs": "", "a/src/no.rs": ""})
     assert list(_needed(declared, file, known="device")) == [(0, 1)]
     # A variant is its enum's.
-    place = _written("a/src/d.rs", "Rocm(u8),", code="PK505", symbol="enum Place")
-    held = _written("a/src/h.rs", "Rocm(u8),", code="PK505", symbol="enum Held")
+    place = _written("a/src/d.rs", "Rocm(u8),", code="PK505", types=("Place",))
+    held = _written("a/src/h.rs", "Rocm(u8),", code="PK505", types=("Held",))
     arm = _written("b/src/m.rs", "Place::Rocm(_) => 1,")
     assert list(_needed(place, held, arm)) == [(2, 0)]
 

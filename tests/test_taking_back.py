@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from portkit.engine.scan import Scan
-    from portkit.verify import PortedTree
+    from portkit.verify import VerifiedTree
     from portkit.verify.revert_failures import TypeCheckedPort
 
 USER = "candle-core/src/user.rs"
@@ -283,7 +283,7 @@ def test_what_lies_beside_a_tree_lies_beside_its_scratch(
     assert picture(candle) == before
 
 
-def checking(tree: PortedTree, broken: Scan) -> TypeCheckedPort:
+def checking(tree: VerifiedTree, broken: Scan) -> TypeCheckedPort:
     planned = partial(build_plan, rustfmt=False)
     return revert_failures.check_port(tree, broken, planned, consent=lambda root: None)
 

@@ -35,11 +35,11 @@ from portkit.verify import (
     STEPS,
     InvalidOptionError,
     Options,
-    PortedTree,
     Result,
     Shard,
     Step,
     Verdict,
+    VerifiedTree,
     parse_shard,
     run_steps,
     select_steps,
@@ -77,7 +77,7 @@ class Silent:
 
 
 @pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PortedTree:
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VerifiedTree:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return make_tree(make_candle(tmp_path / "candle"))
 
@@ -103,12 +103,12 @@ def steps_that(*verdicts: Verdict) -> tuple[Step, ...]:
     )
 
 
-def taken(tree: PortedTree, *verdicts: Verdict) -> Summary:
+def taken(tree: VerifiedTree, *verdicts: Verdict) -> Summary:
     return run_steps(steps_that(*verdicts), tree, Silent())
 
 
 def raising(error: BaseException) -> Step:
-    def take(tree: PortedTree) -> Outcome:
+    def take(tree: VerifiedTree) -> Outcome:
         raise error
 
     return Step("one", "x", 60, take)
@@ -159,7 +159,7 @@ def test_a_tree_that_cannot_be_ported_is_not_sent_to_apply(tmp_path: Path) -> No
     assert "Next: `portkit apply" not in scanned
 
 
-def test_the_ladder_ends_at_the_first_failure(tree: PortedTree) -> None:
+def test_the_ladder_ends_at_the_first_failure(tree: VerifiedTree) -> None:
     summary = taken(tree, Verdict.PASSED, Verdict.FAILED, Verdict.PASSED)
     assert [r.verdict for r in summary.results] == ["passed", "failed", "not taken"]
     assert summary.results[2].evidence == ("step1 failed",)
@@ -167,27 +167,27 @@ def test_the_ladder_ends_at_the_first_failure(tree: PortedTree) -> None:
     assert summary.sentence("here").startswith("here does not pass step1:")
 
 
-def test_the_ladder_may_go_on_after_a_failure(tree: PortedTree) -> None:
-    tree = PortedTree(tree.scan, Options(keep_going=True), tree.say)
+def test_the_ladder_may_go_on_after_a_failure(tree: VerifiedTree) -> None:
+    tree = VerifiedTree(tree.scan, Options(keep_going=True), tree.say)
     summary = taken(tree, Verdict.FAILED, Verdict.PASSED, Verdict.FAILED)
     assert [r.verdict for r in summary.results] == ["failed", "passed", "failed"]
     assert summary.exit_code == 60
     assert summary.sentence("here").startswith("here does not pass step0 and step2:")
 
 
-def test_what_is_skipped_does_not_end_the_ladder(tree: PortedTree) -> None:
+def test_what_is_skipped_does_not_end_the_ladder(tree: VerifiedTree) -> None:
     summary = taken(tree, Verdict.SKIPPED, Verdict.PASSED)
     assert [r.verdict for r in summary.results] == ["skipped", "passed"]
     assert (summary.verdict, summary.exit_code, summary.sentence("here")) == ("passed", 0, "")
     assert summary.left_out == ("step0: no GPU",)
 
 
-def test_nothing_but_skipped_is_no_success(tree: PortedTree) -> None:
+def test_nothing_but_skipped_is_no_success(tree: VerifiedTree) -> None:
     assert taken(tree, Verdict.SKIPPED, Verdict.SKIPPED).verdict is Verdict.SKIPPED
 
 
-def test_what_a_codebase_has_nothing_for_is_not_left_out(tree: PortedTree) -> None:
-    tree = PortedTree(tree.scan, Options(no_skip=True), tree.say)
+def test_what_a_codebase_has_nothing_for_is_not_left_out(tree: VerifiedTree) -> None:
+    tree = VerifiedTree(tree.scan, Options(no_skip=True), tree.say)
     steps = [
         Step("first", "x", 60, lambda tree: mark_inapplicable("it has no kernels")),
         Step("last", "x", 61, lambda tree: pass_step("good")),
@@ -197,8 +197,8 @@ def test_what_a_codebase_has_nothing_for_is_not_left_out(tree: PortedTree) -> No
     assert (summary.verdict, summary.exit_code, summary.left_out) == ("passed", 0, ())
 
 
-def test_the_user_may_want_everything_to_be_looked_at(tree: PortedTree) -> None:
-    tree = PortedTree(tree.scan, Options(no_skip=True), tree.say)
+def test_the_user_may_want_everything_to_be_looked_at(tree: VerifiedTree) -> None:
+    tree = VerifiedTree(tree.scan, Options(no_skip=True), tree.say)
     summary = taken(tree, Verdict.SKIPPED, Verdict.PASSED)
     assert (summary.verdict, summary.exit_code) == ("failed", 49)
     assert "step0: no GPU" in summary.sentence("here")
@@ -218,7 +218,7 @@ def test_the_user_may_want_everything_to_be_looked_at(tree: PortedTree) -> None:
     ],
 )
 def test_an_error_is_a_failure_of_its_step(
-    tree: PortedTree, error: Exception, code: int, said: str
+    tree: VerifiedTree, error: Exception, code: int, said: str
 ) -> None:
     watch = Silent()
     (result,) = run_steps([raising(error)], tree, watch).results
@@ -229,9 +229,9 @@ def test_an_error_is_a_failure_of_its_step(
 
 @pytest.mark.parametrize(("signal", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
 def test_an_interruption_ends_the_ladder(
-    tree: PortedTree, signal: BaseException, code: int
+    tree: VerifiedTree, signal: BaseException, code: int
 ) -> None:
-    tree = PortedTree(tree.scan, Options(keep_going=True), tree.say)
+    tree = VerifiedTree(tree.scan, Options(keep_going=True), tree.say)
     summary = run_steps([raising(signal), *steps_that(Verdict.PASSED)], tree, Silent())
     assert [r.verdict for r in summary.results] == ["interrupted", "not taken"]
     assert (summary.verdict, summary.exit_code) == ("interrupted", code)
@@ -647,9 +647,9 @@ def test_of_lines_that_name_crate_after_crate_few_are_shown(
     assert crates.told("   Compiling other v0.2.0", each=True).endswith("(crate 2)")
 
 
-def test_steps_and_lines_are_told_in_their_order(tree: PortedTree) -> None:
+def test_steps_and_lines_are_told_in_their_order(tree: VerifiedTree) -> None:
     watch = Silent()
-    tree = PortedTree(tree.scan, tree.options, watch.line)
+    tree = VerifiedTree(tree.scan, tree.options, watch.line)
     said = Step("one", "x", 60, lambda tree: tree.say("hello") or pass_step("good"))  # type: ignore[func-returns-value]
     run_steps([said, *steps_that(Verdict.FAILED, Verdict.PASSED)], tree, watch)
     assert watch.heard == [

@@ -766,8 +766,8 @@ def test_malformed_settings_are_said(tmp_path: Path, text: str) -> None:
 def test_nothing_is_said_where_nobody_listens(tmp_path: Path, cargo: Path) -> None:
     said: list[str] = []
     tree = make_tree(make_ported(tmp_path), said.append)
-    assert tree.version("no-such-program") == ""
-    assert tree.version("cargo", "--version") == "cargo 1.95.0"
+    assert tree.read_version("no-such-program") == ""
+    assert tree.read_version("cargo", "--version") == "cargo 1.95.0"
     assert said == []
 
 

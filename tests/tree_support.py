@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from portkit.codebases.directory import Directory
 from portkit.context.port_job import Gating, PortJob
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.engine.scan import Scan, scan_workspace
 from portkit.port.adapted_profiles import find_feature_spelling
 from portkit.port.c_declarations import add_c_names

@@ -13,7 +13,7 @@ from cli_support import invoke, make_candle
 from jsonschema import Draft202012Validator
 
 from portkit.engine.session import scan_tree
-from portkit.verify import Options, PortedTree
+from portkit.verify import Options, VerifiedTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,9 +64,9 @@ def make_ported(tmp_path: Path) -> Path:
 
 def make_tree(
     root: Path, say: Callable[[str], None] = lambda line: None, **options: Any
-) -> PortedTree:
+) -> VerifiedTree:
     """Return what the steps look at."""
-    return PortedTree(scan_tree(root, gating="dummy"), Options(**options), say)
+    return VerifiedTree(scan_tree(root, gating="dummy"), Options(**options), say)
 
 
 def valid(text: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Checks of the tree as the port will leave it: a finding that would break it is not written.
 
 A check is a function in a file of its own: it reads a `PortedTree` and yields each `Refusal`.
-`CHECKS` lists them in the order in which they run. `portkit.engine.refusals` takes out what they
-refuse. `DOUBTS` are functions that name findings a person should look at.
+`CHECKS` lists them in the order in which they run. `portkit.engine.refused_findings` takes out what
+they refuse. `DOUBTS` are functions that name findings a person should look at.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ CHECKS: Final[tuple[Callable[[PortedTree], Iterator[Refusal]], ...]] = (
     check_guards,
     check_readers,
 )
-"""All checks. A later one may rely on what an earlier one has refused."""
+"""All checks. A later one may rely on what an earlier one has refused.
+
+Before them `portkit.engine.refused_findings` refuses what names a variant that is not written.
+"""
 
 DOUBTS: Final[tuple[Callable[[PortedTree], Iterator[Doubt]], ...]] = (
     doubt_halves,

@@ -109,7 +109,7 @@ class Definitions(Value, frozen=True, dict=True):
             if not names_one(source.data):
                 continue
             held = {at for each in some for at in find_occurrences(source.data, each.encode())}
-            for start, end in sorted({_word_around(source.data, at) for at in held}):
+            for start, end in sorted({_find_word_around(source.data, at) for at in held}):
                 if _KEYWORD.search(source.data, max(0, start - _REACH), start):
                     name = source.data[start:end].decode()
                     found.setdefault(name, []).append(Definition(path, start))
@@ -217,7 +217,7 @@ class Definitions(Value, frozen=True, dict=True):
         key = f"{owner}::{name}"
         if key not in self.known:
             nodes = self._find_variant_nodes(name)
-            self.known[key] = any(_owner_of(node) == owner for node in nodes)
+            self.known[key] = any(_find_owner(node) == owner for node in nodes)
         return self.known[key]
 
     def is_argument_alone(self, name: str, other: str) -> bool:
@@ -244,10 +244,10 @@ class Definitions(Value, frozen=True, dict=True):
         return any(
             node.parent is not None
             and node.parent.type == "field_declaration"
-            and _owner_of(node) == owner
+            and _find_owner(node) == owner
             for source in defining
             if name.encode() in source.data
-            for node in _nodes(source, name)
+            for node in _find_nodes(source, name)
         )
 
     def conditions(self, name: str) -> tuple[tuple[Cfg, ...], ...]:
@@ -277,7 +277,7 @@ class Definitions(Value, frozen=True, dict=True):
             name: the variant, which is the written vendor's.
             owner: the name of its enum.
         """
-        nodes = (n for n in self._find_variant_nodes(name) if _owner_of(n) == owner)
+        nodes = (n for n in self._find_variant_nodes(name) if _find_owner(n) == owner)
         return tuple(filter(None, (field_text(node, "body") for node in nodes)))
 
     def _find_variant_nodes(self, name: str) -> Iterator[Node]:
@@ -347,7 +347,7 @@ class Definitions(Value, frozen=True, dict=True):
     def _find_given(self, name: str, other: str) -> Iterator[Node]:
         """Yield the calls that are items and that are given a name, but not another one."""
         for source in self.sources.values():
-            for node in _nodes(source, name) if name.encode() in source.data else ():
+            for node in _find_nodes(source, name) if name.encode() in source.data else ():
                 call = _find_item_call(node)
                 words = re.findall(r"\w+", node_text(call)) if call is not None else ()
                 if call is not None and other not in words:
@@ -363,7 +363,7 @@ class Definitions(Value, frozen=True, dict=True):
             for match in items.finditer(source.data):
                 yield Definition(path, match.start())
             places = [match.start(1) for match in member.finditer(source.data)]
-            for node in _nodes_at(source, name, places):
+            for node in _find_nodes_at(source, name, places):
                 if node.parent is not None and node.parent.type in _DECLARES:
                     yield Definition(path, node.start_byte)
 
@@ -447,7 +447,7 @@ def is_bound(name: str, scope: Node, source: SourceFile) -> bool:
     return False
 
 
-def _word_around(data: bytes, at: int) -> tuple[int, int]:
+def _find_word_around(data: bytes, at: int) -> tuple[int, int]:
     """Return where the word begins and ends that has an offset in it."""
     tail = _WORD.match(data, at)
     start = at
@@ -456,11 +456,11 @@ def _word_around(data: bytes, at: int) -> tuple[int, int]:
     return start, tail.end() if tail is not None else at
 
 
-def _nodes(source: SourceFile, name: str) -> Iterator[Node]:
-    return _nodes_at(source, name, [*find_occurrences(source.data, name.encode())])
+def _find_nodes(source: SourceFile, name: str) -> Iterator[Node]:
+    return _find_nodes_at(source, name, [*find_occurrences(source.data, name.encode())])
 
 
-def _nodes_at(source: SourceFile, name: str, places: Sequence[int]) -> Iterator[Node]:
+def _find_nodes_at(source: SourceFile, name: str, places: Sequence[int]) -> Iterator[Node]:
     if not places:
         return
     root = source.tree_around(places).root_node
@@ -484,7 +484,7 @@ def _find_item_call(node: Node) -> Node | None:
     return outer if is_item and outer is not None and outer.type == "macro_invocation" else None
 
 
-def _owner_of(node: Node) -> str:
+def _find_owner(node: Node) -> str:
     outer = node.parent
     while outer is not None:
         if outer.type in ("enum_item", "struct_item", "enum_variant", "union_item"):

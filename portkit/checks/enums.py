@@ -87,7 +87,7 @@ class Enums(Value, frozen=True, dict=True):
     read: Callable[[str], SourceFile | None]
     known: dict[str, tuple[Enum, ...]] = field(default_factory=dict)
 
-    def named(self, name: str) -> tuple[Enum, ...]:
+    def find_enums(self, name: str) -> tuple[Enum, ...]:
         """Return the enums that have a name."""
         if name not in self.known:
             found = [each for path in self._files.get(name, ()) for each in self._in(path, name)]
@@ -102,9 +102,9 @@ class Enums(Value, frozen=True, dict=True):
             path: the file that uses it; the nearest enum counts.
             used: the variants.
         """
-        fitting = [e for e in self.named(name) if e.variants.keys() >= {*used}]
-        near = max((_shared(e.path, path) for e in fitting), default=0)
-        nearest = [e for e in fitting if _shared(e.path, path) == near]
+        fitting = [e for e in self.find_enums(name) if e.variants.keys() >= {*used}]
+        near = max((_count_shared_parts(e.path, path) for e in fitting), default=0)
+        nearest = [e for e in fitting if _count_shared_parts(e.path, path) == near]
         return nearest[0] if len(nearest) == 1 else None
 
     @cached_property
@@ -125,17 +125,19 @@ class Enums(Value, frozen=True, dict=True):
         at = [*find_occurrences(source.data, f"enum {name}".encode())]
         nodes = find_descendants(source.tree_around(at).root_node, "enum_item")
         return [
-            Enum(name, path, _variants(node)) for node in nodes if field_text(node, "name") == name
+            Enum(name, path, _read_variants(node))
+            for node in nodes
+            if field_text(node, "name") == name
         ]
 
 
-def _shared(path: str, other: str) -> int:
+def _count_shared_parts(path: str, other: str) -> int:
     """Return how many parts two paths have in common, from the first on."""
     parts = zip(path.split("/"), other.split("/"), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
 
 
-def _variants(node: Node) -> dict[str, Variant]:
+def _read_variants(node: Node) -> dict[str, Variant]:
     body = node.child_by_field_name("body")
     found: dict[str, Variant] = {}
     for child, attributes in group_attributes(body) if body is not None else ():
@@ -143,7 +145,7 @@ def _variants(node: Node) -> dict[str, Variant]:
             continue
         conditions = parse_conditions(attributes)
         held = child.child_by_field_name("body")
-        fields = _fields(held) if held is not None else ()
+        fields = _read_fields(held) if held is not None else ()
         found[field_text(child, "name")] = Variant(
             fields,
             tuple(node_text(attribute) for attribute, _ in conditions),
@@ -153,7 +155,7 @@ def _variants(node: Node) -> dict[str, Variant]:
     return found
 
 
-def _fields(held: Node) -> tuple[str, ...]:
+def _read_fields(held: Node) -> tuple[str, ...]:
     if held.type == "field_declaration_list":
         return tuple(
             field_text(c, "name") for c in held.named_children if c.type == "field_declaration"

@@ -48,7 +48,7 @@ def check_features(ported: PortedTree) -> Iterator[Refusal]:
         lost = [f for f in findings if lacking and any(job.has_cuda_cfg(e.text) for e in f.edits)]
         if lost:
             reason = _REASON.format(feature=job.source_feature, crate=crate.name)
-            yield Refusal(_with_patches(findings, lost), reason)
+            yield Refusal(_add_patches(findings, lost), reason)
         elif job.feature not in offered and _is_above(ported, crate):
             condition = f'feature = "{job.feature}"'
             idle = tuple(f for f in findings if any(condition in e.text for e in f.edits))
@@ -75,7 +75,7 @@ def _find_features(ported: PortedTree, crate: Crate) -> set[str]:
     return find_requestable_features(crate.manifest if after is None else after)
 
 
-def _with_patches(findings: tuple[Finding, ...], found: list[Finding]) -> tuple[Finding, ...]:
+def _add_patches(findings: tuple[Finding, ...], found: list[Finding]) -> tuple[Finding, ...]:
     """Return findings with the patches of a profile in the file, which need each other."""
     if not any(each.entry for each in found):
         return tuple(found)

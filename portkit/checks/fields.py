@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.checks.ported_tree import Refusal
 from portkit.checks.scopes import Scopes, find_self_type
+from portkit.rules.named_items import FIELD
 from portkit.syntax.source_file import SourceFile, field_text, find_descendants, node_text
 from portkit.syntax.value import Value
 from portkit.syntax.word_search import find_occurrences
@@ -56,12 +57,12 @@ def check_fields(ported: PortedTree) -> Iterator[Refusal]:
         for gain in gains:
             node = _find_incomplete(source, gain)
             if node is not None:
-                line = _line_before(ported, path, node.start_byte)
+                line = _find_line_before(ported, path, node.start_byte)
                 said = _REASON.format(owner=gain.owner, field=gain.field, path=path, line=line)
                 yield Refusal((gain.finding,), said)
 
 
-def _line_before(ported: PortedTree, path: str, offset: int) -> int:
+def _find_line_before(ported: PortedTree, path: str, offset: int) -> int:
     """Return the line before the port of what is at an offset after it."""
     written = ported.written(path)
     at = offset if written is None else written.offset_before(offset)
@@ -72,15 +73,14 @@ def _find_gains(ported: PortedTree) -> Iterator[_Gain]:
     """Yield the fields of structs that findings declare."""
     job = ported.job
     for finding in ported.todo:
-        owner = re.search(r"struct (\w+)(?:::(?:r#)?\w+)?$", finding.symbol)
-        if owner is None or not finding.edits or "field" not in finding.construct:
+        if finding.code != FIELD.code or not finding.types or not finding.edits:
             continue
         text = job.workspace.sources[finding.path].slice(finding.span)
         if "#[cfg" in text:
             continue  # the places that name it are under the same condition
         source = SourceFile("field.rs", f"struct S {{ {text} }}".encode())
         for node in find_descendants(source.tree.root_node, "field_declaration"):
-            yield _Gain(finding, owner[1], job.rename(field_text(node, "name")))
+            yield _Gain(finding, finding.types[0], job.rename(field_text(node, "name")))
 
 
 def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:
@@ -90,7 +90,7 @@ def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:
         at += find_occurrences(source.data, b"Self")
     root = source.tree_around(sorted(at)).root_node if at else None
     for kind in _KINDS if root is not None else ():
-        for node in _every(root, kind):
+        for node in _find_nodes(root, kind):
             head = field_text(node, "name" if kind == "struct_expression" else "type")
             name = find_self_type(node) if head == "Self" else head
             name = re.sub(r"<.*", "", name)
@@ -101,7 +101,7 @@ def _find_incomplete(source: SourceFile, gain: _Gain) -> Node | None:
     return None
 
 
-def _every(root: Node | None, kind: str) -> Iterator[Node]:
+def _find_nodes(root: Node | None, kind: str) -> Iterator[Node]:
     """Yield each node of a kind, also those inside another."""
     pending = [root] if root is not None else []
     while pending:

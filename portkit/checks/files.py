@@ -49,7 +49,7 @@ def _check_piece(ported: PortedTree, written: WrittenFile, piece: Piece) -> Iter
     data, path = written.source.data, written.source.path
     for match in _INCLUDE.finditer(data, piece.start, piece.end):
         named = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1].decode()))
-        if not named.startswith("../") and not _exist(ported, [named]):
+        if not named.startswith("../") and not _is_any_there(ported, [named]):
             yield Refusal((piece.finding,), _NO_FILE.format(path=named))
     for match in _MODULE.finditer(data, piece.start, piece.end):
         node = written.tree.root_node.descendant_for_byte_range(match.start(1), match.end(1) - 1)
@@ -59,12 +59,12 @@ def _check_piece(ported: PortedTree, written: WrittenFile, piece: Piece) -> Iter
         # Nobody knows whether a `path` attribute somewhere names this file.
         ways = (find_module_files(item, path), find_module_files(item, path, is_owner=True))
         paths = [*dict.fromkeys(chain.from_iterable(ways))]
-        if paths and not _exist(ported, paths) and not _is_generated(ported, paths[0]):
+        if paths and not _is_any_there(ported, paths) and not _is_generated(ported, paths[0]):
             said = _NO_MODULE.format(name=match[1].decode(), path=paths[0])
             yield Refusal((piece.finding,), said)
 
 
-def _exist(ported: PortedTree, paths: Sequence[str]) -> bool:
+def _is_any_there(ported: PortedTree, paths: Sequence[str]) -> bool:
     """Whether one of some files exists after the port; generated files are asked for last."""
     job, copies = ported.job, ported.copies
     if any(job.stands(path) or path in copies for path in paths):

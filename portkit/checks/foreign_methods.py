@@ -36,7 +36,7 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
     job = ported.job
     definitions, known = ported.definitions, KnownNames(job)
     called = re.compile(rb"\.(" + vendor_name_pattern(job) + rb")\s*(?:::<[^;{}]*>)?\(")
-    unknown = {each.directory for each in job.workspace.crates if _takes_unknown(job, each)}
+    unknown = {each.directory for each in job.workspace.crates if _enables_unknown_crate(job, each)}
     for written in ported.find_edited_files(".rs"):
         crate = job.workspace.crate_of(written.source.path)
         if crate is None or crate.directory not in unknown:
@@ -52,8 +52,8 @@ def doubt_foreign_methods(ported: PortedTree) -> Iterator[Doubt]:
                     yield Doubt(piece.finding, said)
 
 
-def _takes_unknown(job: PortJob, crate: Crate) -> bool:
-    """Whether a crate turns CUDA on in another one, whose port nothing tells of."""
+def _enables_unknown_crate(job: PortJob, crate: Crate) -> bool:
+    """Whether a crate enables CUDA in a crate that may or may not have a port."""
     features = crate.manifest.get("features", {})
     members = (each for asked in features.values() if isinstance(asked, list) for each in asked)
     return any(

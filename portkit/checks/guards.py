@@ -75,7 +75,7 @@ def check_guards(ported: PortedTree) -> Iterator[Refusal]:
         for finding in manual:
             if finding.path == guard.finding.path and _is_guarded(ported, guard, finding):
                 line, _ = source.position(finding.span.start)
-                reason = _UNGUARDED.format(features=_listed(guard.added), line=line)
+                reason = _UNGUARDED.format(features=_list_features(guard.added), line=line)
                 yield Refusal((guard.finding,), reason)
                 break
 
@@ -87,11 +87,11 @@ def doubt_guards(ported: PortedTree) -> Iterator[Doubt]:
         ported: the tree after the port.
     """
     for guard in _find_guards(ported):
-        features, added = _listed(guard.features), _listed(guard.added)
+        features, added = _list_features(guard.features), _list_features(guard.added)
         yield Doubt(guard.finding, _GUARDS.format(features=features, added=added))
 
 
-def _listed(features: frozenset[str]) -> str:
+def _list_features(features: frozenset[str]) -> str:
     return " and ".join(f"`{each}`" for each in sorted(features))
 
 
@@ -120,10 +120,10 @@ def _find_guard(definitions: Definitions, written: WrittenFile, piece: Piece) ->
     if _STOPS.search(node_text(steps[at][0])) is None or _has_half(steps, at):
         return None
     start = steps[at][0].start_byte
-    after = _conditions(root, start)
+    after = _list_conditions(root, start)
     place = written.offset_before(start)
     before_root = written.before.tree_around([place]).root_node
-    before = _conditions(before_root, place)
+    before = _list_conditions(before_root, place)
     builds = definitions.find_builds(written.source.path, chain(before, after))
     if not any(
         do_conditions_hold(before, on) and not do_conditions_hold(after, on) for on in builds
@@ -154,7 +154,7 @@ def _holds(attached: tuple[Node, ...], attribute: Node) -> bool:
     return any(each.byte_range == attribute.byte_range for each in attached)
 
 
-def _conditions(root: Node, offset: int) -> tuple[Cfg, ...]:
+def _list_conditions(root: Node, offset: int) -> tuple[Cfg, ...]:
     return tuple(find_conditions_around(root, offset))
 
 

@@ -71,7 +71,7 @@ def check_names(ported: PortedTree) -> Iterator[Refusal]:
     definitions = ported.definitions
     for written in ported.find_edited_files(".rs"):
         for use in _uses(ported, written):
-            if reason := _why_missing(definitions, use):
+            if reason := _explain_missing(definitions, use):
                 yield Refusal((use.piece.finding,), reason, use.name)
 
 
@@ -94,23 +94,27 @@ def _find_types_of_libraries(ported: PortedTree, written: WrittenFile) -> Iterat
                 yield _Use(match[0].decode(), node, written, piece)
 
 
-def _why_missing(definitions: Definitions, use: _Use) -> str:
+def _explain_missing(definitions: Definitions, use: _Use) -> str:
     """Return why a name does not exist where it is used, or an empty string."""
     name, node, parent = use.name, use.node, use.node.parent
     if parent is None or node.type == "metavariable":
         return ""
     is_value = parent.type in ("field_initializer", "shorthand_field_initializer")
     if is_value and parent.child_by_field_name("field") in (None, node):
-        return _why_no_field(definitions, use, parent)
+        return _explain_no_field(definitions, use, parent)
     if node.type == "string_content":
-        return _why_unbound(definitions, use)
+        return _explain_unbound(definitions, use)
     if not _is_used(node):
         return ""
-    if reason := _why_not_made(definitions, use) or _why_not_in_scope(definitions, use):
+    if reason := _explain_not_made(definitions, use) or _explain_not_in_scope(definitions, use):
         return reason
     if name in definitions.vendors or (definitions.has_variant(name) and not _has_own_gates(node)):
-        return _why_gated(definitions, use)
-    return _why_unbound(definitions, use) if _is_local(node) else _why_undefined(definitions, use)
+        return _explain_gated(definitions, use)
+    return (
+        _explain_unbound(definitions, use)
+        if _is_local(node)
+        else _explain_undefined(definitions, use)
+    )
 
 
 def _is_used(node: Node) -> bool:
@@ -142,7 +146,7 @@ def _is_local(node: Node) -> bool:
     )
 
 
-def _why_undefined(definitions: Definitions, use: _Use) -> str:
+def _explain_undefined(definitions: Definitions, use: _Use) -> str:
     """Return why an item, a method or a field does not exist, although CUDA's does."""
     before = definitions.originals(use.piece.finding).get(use.name)
     if before is None or not definitions.has_item(before) or definitions.has_name(use.name):
@@ -150,7 +154,7 @@ def _why_undefined(definitions: Definitions, use: _Use) -> str:
     return _MISSING.format(name=use.name)
 
 
-def _why_not_in_scope(definitions: Definitions, use: _Use) -> str:
+def _explain_not_in_scope(definitions: Definitions, use: _Use) -> str:
     """Return why a type is not in scope, although CUDA's is declared or imported in the file."""
     words = definitions.ported.job.vendor.names.words.items()
     of_library = next((old for old, new in words if new == use.name), None)
@@ -172,7 +176,7 @@ def _is_in_scope(data: bytes, name: str) -> bool:
     return re.search(declared, data) is not None
 
 
-def _why_not_made(definitions: Definitions, use: _Use) -> str:
+def _explain_not_made(definitions: Definitions, use: _Use) -> str:
     """Return why a macro does not make a variant, although it makes CUDA's."""
     path, name = use.node.parent, use.name
     before = definitions.originals(use.piece.finding).get(name)
@@ -187,10 +191,10 @@ def _why_not_made(definitions: Definitions, use: _Use) -> str:
     return _MISSING.format(name=name) if definitions.is_argument_alone(before, name) else ""
 
 
-def _why_unbound(definitions: Definitions, use: _Use) -> str:
+def _explain_unbound(definitions: Definitions, use: _Use) -> str:
     """Return why a variable is not bound around the place, although CUDA's is."""
     source = use.written.source
-    item = _item_around(use.node)
+    item = _find_item_around(use.node)
     if item is None or is_bound(use.name, item, source):
         return ""
     before = definitions.originals(use.piece.finding).get(use.name)
@@ -198,10 +202,10 @@ def _why_unbound(definitions: Definitions, use: _Use) -> str:
         return ""
     if is_bound(before, item, source):
         return _MISSING.format(name=use.name)
-    return _why_undefined(definitions, use)
+    return _explain_undefined(definitions, use)
 
 
-def _why_no_field(definitions: Definitions, use: _Use, value: Node) -> str:
+def _explain_no_field(definitions: Definitions, use: _Use, value: Node) -> str:
     holder = value.parent.parent if value.parent is not None else None
     if holder is None or holder.type != "struct_expression":
         return ""
@@ -221,7 +225,7 @@ def _why_no_field(definitions: Definitions, use: _Use, value: Node) -> str:
     return "" if definitions.has_item(name) else _FOREIGN.format(name=use.name, owner=name)
 
 
-def _why_gated(definitions: Definitions, use: _Use) -> str:
+def _explain_gated(definitions: Definitions, use: _Use) -> str:
     """Return why an item does not exist in a build that names it."""
     found = definitions.conditions(use.name)
     if not found:
@@ -237,7 +241,7 @@ def _why_gated(definitions: Definitions, use: _Use) -> str:
     return ""
 
 
-def _item_around(node: Node) -> Node | None:
+def _find_item_around(node: Node) -> Node | None:
     outer = node.parent
     while outer is not None and outer.type not in _ITEMS:
         outer = outer.parent

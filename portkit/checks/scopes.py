@@ -47,7 +47,7 @@ class Scopes(Value, frozen=True):
         while outer is not None:
             if outer.type in _CONTAINERS:
                 if outer.id not in self.known:
-                    self.known[outer.id] = _read(outer)
+                    self.known[outer.id] = _read_container_names(outer)
                 yield self.known[outer.id]
                 module = outer.type == "declaration_list" and outer.parent is not None
                 if module and outer.parent is not None and outer.parent.type == "mod_item":
@@ -82,7 +82,8 @@ def find_self_type(node: Node) -> str:
     return ""
 
 
-def _read(container: Node) -> Container:
+def _read_container_names(container: Node) -> Container:
+    """Return the imports, globs and type aliases of a module or a block."""
     imports: dict[str, str] = {}
     globs: list[str] = []
     types: dict[str, str] = {}

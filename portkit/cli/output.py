@@ -123,7 +123,7 @@ def plain_terminal() -> Terminal:
 
 def is_half_written(directory: Path) -> bool:
     """Whether a killed run must be ended before the tree can be read; says so."""
-    from portkit.transaction.refusals import is_recovery_needed
+    from portkit.transaction.preconditions import is_recovery_needed
 
     found = directory.is_dir() and is_recovery_needed(directory)
     if found:

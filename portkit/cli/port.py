@@ -48,6 +48,8 @@ from portkit.report.progress import show_waiting
 from portkit.syntax.shell import quote_options, quote_tree_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from portkit.cli.locations import Found
     from portkit.engine.scan import Scan
 
@@ -336,20 +338,19 @@ def apply(
     from msgspec.structs import replace
 
     from portkit.engine.partial_ports import (
-        add_error_arms,
         check_manifests,
         check_variants,
         find_left_out,
         find_missing_variants,
         find_naming,
         list_places,
+        restore_required_arms,
     )
     from portkit.engine.plan import build_plan
-    from portkit.errors import PlanError
     from portkit.profiles.settings import is_decision_change
     from portkit.report.apply_summary import render_apply_summary, render_headline
     from portkit.report.model import make_report
-    from portkit.transaction.refusals import check_plan
+    from portkit.transaction.preconditions import check_plan
     from portkit.transaction.transaction import recover_run, write_plan
     from portkit.workspace.finding import Status
     from portkit.workspace.git import GitState, check_clean, read_git_state
@@ -395,9 +396,8 @@ def apply(
         from portkit.cli.series import write_series
 
         write_series(directory, whole, patches, rustfmt=not no_format, asked=looking)
-        if series and any(f.looked_at for f in whole.findings):
-            after, _ = _scan_tree(directory, None, None, gating, profile, kernels=True)
-            _keep_accepted(directory, whole, after)
+        if series:
+            _keep_accepted(directory, whole, gating, profile)
         return 0
     clean = partial(
         check_clean,
@@ -424,13 +424,8 @@ def apply(
             asked = replace(asked, findings=tuple(f for f in asked.findings if f not in nameless))
         left = len(found.findings) - len(asked.findings)
         found = asked
-    try:
-        check_variants(whole, found)
-    except PlanError as error:
-        if not (at and diff):
-            raise
-        print_progress(f"`portkit apply` would refuse to write it alone: {error}")
-    chosen, found = found, add_error_arms(whole, found)
+    _check_partial_plan(partial(check_variants, whole, found), warns=bool(at and diff))
+    chosen, found = found, restore_required_arms(whole, found)
     with show_waiting(f"Porting {directory}"):
         planned = build_plan(found, rustfmt=not no_format)
     while interactive and (
@@ -441,14 +436,11 @@ def apply(
         )
         left += len(nameless)
         chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
-        found = add_error_arms(whole, chosen)
+        found = restore_required_arms(whole, chosen)
         planned = build_plan(found, rustfmt=not no_format)
-    try:
-        check_manifests(whole, chosen, planned.changes)
-    except PlanError as error:
-        if not (at and diff):
-            raise
-        print_progress(f"`portkit apply` would refuse to write it alone: {error}")
+    _check_partial_plan(
+        partial(check_manifests, whole, chosen, planned.changes), warns=bool(at and diff)
+    )
     if denied := check_plan(directory, planned.changes, clean, dry=dry):
         print_progress(f"`portkit apply` would refuse to write it: {denied}")
     proof = TypeCheck.skipped("")
@@ -469,9 +461,8 @@ def apply(
     if not dry:
         held = read_git_state(directory) if planned.changes else held
         write_plan(directory, planned.changes)
-        if planned.changes and any(f.looked_at for f in whole.findings):
-            after, _ = _scan_tree(directory, None, None, gating, profile, kernels=True)
-            _keep_accepted(directory, whole, after)
+        if planned.changes:
+            _keep_accepted(directory, whole, gating, profile)
     partly = bool(select or skip or at)
     summary = make_report(found, directory.as_posix(), partial=partly, asked=looking)
     if not planned.changes:
@@ -542,12 +533,27 @@ def _check_declared(whole: Scan) -> None:
         raise ConfigError(f"{'; '.join(idle)}; nothing was written")
 
 
-def _keep_accepted(directory: Path, before: Scan, after: Scan) -> None:
+def _check_partial_plan(check: Callable[[], None], *, warns: bool) -> None:
+    """Check what is to be written; with ``warns``, print why it would be refused."""
+    from portkit.errors import PlanError
+
+    try:
+        check()
+    except PlanError as error:
+        if not warns:
+            raise
+        print_progress(f"`portkit apply` would refuse to write it alone: {error}")
+
+
+def _keep_accepted(directory: Path, before: Scan, gating: Gating | None, profile: str) -> None:
     """Keep accepted findings accepted after they are written."""
+    if not any(finding.looked_at for finding in before.findings):
+        return
     from portkit.engine.acceptance import carry_acceptances
     from portkit.profiles.accepted_findings import NAME, format_acceptances, read_acceptances
     from portkit.transaction.transaction import Change, write_plan
 
+    after, _ = _scan_tree(directory, None, None, gating, profile, kernels=True)
     data, looked = read_acceptances(directory)
     write_plan(
         directory,

@@ -52,8 +52,8 @@ def pull_request(
     from portkit.report.public_api import find_api_changes
     from portkit.report.stored_reports import read_verification
     from portkit.verify.options import Options
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.session import check_ported
+    from portkit.verify.verified_tree import VerifiedTree
     from portkit.workspace.git_series import count_changed_lines, find_series_members, read_texts_at
 
     proof = read_verification(verified) if verified is not None else None
@@ -61,7 +61,7 @@ def pull_request(
     with show_waiting(f"Looking at {directory}"):
         found = scan_tree(directory, gating=gating or "", profile=find_profile_directory(profile))
         check_ported(found, directory, format_options(gating, profile))
-        tree = PortedTree(found, options, lambda line: None)
+        tree = VerifiedTree(found, options, lambda line: None)
         series = find_series_members(tree.root)
         base = tree.commit if baseline or not series else series[0].parent
         feature = found.job.feature

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,6 @@ from portkit.cli.command import FOUND, make_command
 from portkit.cli.options import Directory, Profile, find_profile_directory, option, split_words
 from portkit.cli.output import print_progress, print_text
 from portkit.report.progress import show_waiting
-from portkit.syntax.shell import git_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,38 +100,20 @@ def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tup
 
 
 def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
-    from portkit.profiles.settings import is_decision_change
+    from portkit.cli.series import open_clean_checkout, write_commits
     from portkit.repairs.commit_message import format_message
     from portkit.repairs.defect_repairs import merge_changes
-    from portkit.report.model import count_noun
-    from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
-    from portkit.transaction.refusals import check_plan
-    from portkit.workspace.git import check_clean
+    from portkit.transaction.commits import Commit
+    from portkit.transaction.preconditions import check_plan
 
-    ground_ = open_checkout(directory, moves=patches is None)
-    clean = partial(
-        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
-    )
-    clean(directory)
+    checkout, clean = open_clean_checkout(directory, patches)
     changes = merge_changes(due)
     if not changes:
         return
     check_plan(directory, changes, clean, dry=patches is not None)
     commits = [Commit(format_message(repair), repair.changes) for repair in due]
-    if patches is not None:
-        files = write_patches(ground_, commits, patches)
-        print_text("".join(f"{file}\n" for file in files), end="")
-        keep = "--keep-cr " if any(b"\r\n" in change.after for change in changes) else ""
-        print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
-        return
-    commit_series(ground_, commits, changes, by="portkit repairs")
-    for number, repair in enumerate(due, 1):
-        print_text(f"{number:3} {repair.name}: {repair.defect.subject}")
-    git, them = git_command(directory.as_posix()), "it" if len(commits) == 1 else "them"
-    print_progress(
-        f"{count_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
-        f" {them}; `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
-    )
+    lines = (f"{n:3} {repair.name}: {repair.defect.subject}" for n, repair in enumerate(due, 1))
+    write_commits(directory, checkout, commits, changes, patches, lines, by="portkit repairs")
 
 
 def _render_lines(made: Sequence[Repair]) -> list[str]:

@@ -10,12 +10,63 @@ from portkit.report.progress import show_waiting
 from portkit.syntax.shell import git_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from portkit.engine.scan import Scan
     from portkit.report.run_display import RunReporter
+    from portkit.transaction.change import Change
+    from portkit.transaction.commits import Checkout, Commit
     from portkit.verify.options import Options
+
+
+def open_clean_checkout(
+    directory: Path, patches: Path | None
+) -> tuple[Checkout, Callable[..., None]]:
+    """Return the checkout of a tree without uncommitted changes, and the check for these."""
+    from portkit.profiles.settings import is_decision_change
+    from portkit.transaction.commits import open_checkout
+    from portkit.workspace.git import check_clean
+
+    checkout = open_checkout(directory, moves=patches is None)
+    clean = partial(
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
+    )
+    clean(directory)
+    return checkout, clean
+
+
+def write_commits(
+    directory: Path,
+    checkout: Checkout,
+    commits: Sequence[Commit],
+    changes: Sequence[Change],
+    patches: Path | None,
+    lines: Iterable[str],
+    *,
+    by: str = "portkit apply --series",
+    walk: str = "",
+) -> None:
+    """Write commits, or patches into a folder, and print how to see them and take them away."""
+    from portkit.report.model import count_noun
+    from portkit.transaction.commits import commit_series, write_patches
+
+    if patches is not None:
+        files = write_patches(checkout, commits, patches)
+        print_text("".join(f"{file}\n" for file in files), end="")
+        keep = "--keep-cr " if any(b"\r\n" in change.after for change in changes) else ""
+        print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
+        return
+    commit_series(checkout, commits, changes, by=by)
+    for line in lines:
+        print_text(line)
+    git, them = git_command(directory.as_posix()), "it" if len(commits) == 1 else "them"
+    before = checkout.head[:12]
+    print_progress(
+        f"{count_noun(len(commits), 'commit')}: `{git} log --stat {before}..` shows {them}"
+        f"{f', `{walk}` walks {them}' if walk else ''}; `{git} reset --hard {before}` takes {them}"
+        " away again."
+    )
 
 
 def write_series(
@@ -23,19 +74,13 @@ def write_series(
 ) -> None:
     """Write the port of a tree as commits on its branch, or as patches into a folder."""
     from portkit.engine.plan import Plan
-    from portkit.profiles.settings import is_decision_change
     from portkit.report.apply_summary import render_apply_summary, render_headline
-    from portkit.report.model import count_noun, make_report
+    from portkit.report.model import make_report
     from portkit.report.series import render_messages, render_subject, split_port
-    from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
-    from portkit.transaction.refusals import check_plan
-    from portkit.workspace.git import check_clean
+    from portkit.transaction.commits import Commit
+    from portkit.transaction.preconditions import check_plan
 
-    ground_ = open_checkout(directory, moves=patches is None)
-    clean = partial(
-        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
-    )
-    clean(directory)
+    checkout, clean = open_clean_checkout(directory, patches)
     with show_waiting(f"Porting {directory}"):
         made = split_port(found, rustfmt=rustfmt)
     check_plan(directory, made.changes, clean, dry=patches is not None)
@@ -46,22 +91,10 @@ def write_series(
         return
     texts = list(render_messages(summary, made.parts))
     commits = [Commit(text, p.changes) for text, p in zip(texts, made.parts, strict=True)]
-    if patches is not None:
-        files = write_patches(ground_, commits, patches)
-        print_text("".join(f"{file}\n" for file in files), end="")
-        keep = "--keep-cr " if any(b"\r\n" in c.after for c in made.changes) else ""
-        print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
-        return
-    commit_series(ground_, commits, made.changes)
-    print_text(f"{render_headline(summary, planned)}.")
-    for number, part in enumerate(made.parts, 1):
-        print_text(f"{number:3} {render_subject(summary, part)}")
-    git, them = git_command(summary.root), "it" if len(commits) == 1 else "them"
-    print_progress(
-        f"{count_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
-        f" {them}, `portkit verify --series{summary.tree}` walks {them};"
-        f" `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
-    )
+    subjects = (f"{n:3} {render_subject(summary, p)}" for n, p in enumerate(made.parts, 1))
+    lines = (f"{render_headline(summary, planned)}.", *subjects)
+    walk = f"portkit verify --series{summary.tree}"
+    write_commits(directory, checkout, commits, made.changes, patches, lines, walk=walk)
 
 
 def verify_series(

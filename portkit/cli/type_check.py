@@ -48,8 +48,8 @@ def check_types(
 ) -> TypeCheck:
     """Type-check a port before it is written."""
     from portkit.verify.options import Options
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.revert_failures import STEP, check_port
+    from portkit.verify.verified_tree import VerifiedTree
 
     if verify is False:
         return TypeCheck.skipped("Not type-checked: you passed --no-verify.")
@@ -66,7 +66,7 @@ def check_types(
     began = time.monotonic()
     try:
         checking = check_port(
-            PortedTree(whole, Options(gating=whole.job.gating.value, sandbox=sandbox), say),
+            VerifiedTree(whole, Options(gating=whole.job.gating.value, sandbox=sandbox), say),
             chosen,
             planned,
             consent=consent,

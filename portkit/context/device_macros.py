@@ -57,7 +57,7 @@ def describe_device_macro(job: PortJob, node: Node) -> DeviceMacro | None:
     position = next(i for i, parameter in enumerate(before) if is_cuda_parameter(job, parameter))
     behind = before == named or is_rocm_parameter(job, named[position + 1])
     name, arity = field_text(node, "name"), len(before)
-    passes = _passes(job, node, rule)
+    passes = _find_passed_macros(job, node, rule)
     if passes is None:
         return DeviceMacro(name, position, arity, behind)
     return DeviceMacro(name, position, arity, behind, is_name=True, passes=passes)
@@ -81,7 +81,7 @@ def _tests_twice(job: PortJob, macro: DeviceMacro) -> bool:
             if job.mentions_rocm(text) and not job.mentions_cuda(text):
                 continue  # a copy of another call
             name = _read_argument(call, index)
-            key = source.path, _module_of(call).id, name
+            key = source.path, _find_module(call).id, name
             if name and key in found:
                 return True
             found.add(key)
@@ -116,7 +116,7 @@ def _read_argument(call: Node, index: int) -> str:
     return "" if name.startswith("$") else name
 
 
-def _module_of(call: Node) -> Node:
+def _find_module(call: Node) -> Node:
     """Return the module, or the file, that holds a call."""
     node = call
     while node.parent is not None and node.type != "mod_item":
@@ -221,7 +221,7 @@ def _read_item(
     )
 
 
-def _passes(job: PortJob, node: Node, rule: Node) -> tuple[str, ...] | None:
+def _find_passed_macros(job: PortJob, node: Node, rule: Node) -> tuple[str, ...] | None:
     """Return the macros that the source vendor's argument is passed on to.
 
     None where it does more than that and name a test, or an argument for the written vendor stands.

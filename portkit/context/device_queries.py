@@ -43,7 +43,7 @@ def find_original_texts(site: Site, holder: Node) -> tuple[str, ...]:
     while outermost.outer is not None:
         outermost = outermost.outer
     top = outermost.node
-    copies = site.memoize("copies", top.id, make=lambda: sorted(_copies(job, top), key=_place))
+    copies = site.memoize("copies", top.id, make=lambda: sorted(_find_copies(job, top), key=_place))
     first = bisect_left(copies, holder.start_byte, key=_place)
     inside = copies[first : bisect_left(copies, holder.end_byte, key=_place)]
     if len(inside) > _MOST:
@@ -52,8 +52,8 @@ def find_original_texts(site: Site, holder: Node) -> tuple[str, ...]:
     brackets = [span for copy in inside for span in copy.brackets]
     feature = f', feature = "{job.feature}"'
     return (
-        _without(holder, spans).replace(feature, ""),
-        _ANY_OF_ONE.sub(r"\1", _without(holder, [*spans, *brackets]).replace(feature, "")),
+        _remove_parts(holder, spans).replace(feature, ""),
+        _ANY_OF_ONE.sub(r"\1", _remove_parts(holder, [*spans, *brackets]).replace(feature, "")),
     )
 
 
@@ -61,12 +61,12 @@ def _place(copy: JoinedQuery) -> int:
     return copy.span.start
 
 
-def _copies(job: PortJob, top: Node) -> Iterator[JoinedQuery]:
+def _find_copies(job: PortJob, top: Node) -> Iterator[JoinedQuery]:
     pending: list[tuple[Node, Node | None]] = [(top, None)]
     while pending:
         node, around = pending.pop()
         pending += ((child, node) for child in node.named_children)
-        joined = _joined(job, node)
+        joined = _find_joined(job, node)
         if joined is None:
             continue
         brackets: tuple[Span, ...] = ()
@@ -78,7 +78,7 @@ def _copies(job: PortJob, top: Node) -> Iterator[JoinedQuery]:
         yield JoinedQuery(Span(joined.end_byte, node.end_byte), brackets)
 
 
-def _joined(job: PortJob, node: Node) -> Node | None:
+def _find_joined(job: PortJob, node: Node) -> Node | None:
     """Return the left side of an ``||`` whose right side a port has set there."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None or field_text(node, "operator") != "||":
@@ -105,7 +105,7 @@ def translate_peer_query(job: PortJob, asked: str) -> str:
     return ""
 
 
-def _without(holder: Node, spans: Sequence[Span]) -> str:
+def _remove_parts(holder: Node, spans: Sequence[Span]) -> str:
     """Return the text of a construct without parts of it."""
     kept, at, data = [], 0, holder.text or b""
     for start, end in sorted(spans):
@@ -182,7 +182,7 @@ def matches_cuda_only(job: PortJob, macro: Node) -> bool:
     _, members, _ = patterns.parse_matches_macro(macro)
     text, start = macro.text or b"", macro.start_byte
     asked = [text[m.start - start : m.end - start].decode() for m in members]
-    return bool(asked) and all(map(job.mentions_cuda_value, asked))
+    return bool(asked) and all(map(job.renames_or_says_cuda, asked))
 
 
 def find_deciding_node(site: Site) -> Node:
@@ -239,7 +239,7 @@ def list_if_chain(site: Site) -> tuple[Node, ...]:
     while first.outer is not None and first.outer.kind == "else_clause":
         assert first.outer.outer is not None  # the `if` that the clause belongs to
         first = first.outer.outer
-    return site.memoize("chain", first.node.id, make=lambda: tuple(_chain(first.node)))
+    return site.memoize("chain", first.node.id, make=lambda: tuple(_find_chain(first.node)))
 
 
 def list_chain_links(holder: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
@@ -254,7 +254,7 @@ def list_chain_links(holder: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
         yield current, (current,)
 
 
-def _chain(node: Node) -> Iterator[Node]:
+def _find_chain(node: Node) -> Iterator[Node]:
     pending = [node]
     while pending:
         current = pending.pop()

@@ -6,17 +6,20 @@ feature, what it accounts for and which bytes change: `portkit.port.emit` alone 
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import ClassVar
 
 from tree_sitter import Node
 
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
+from portkit.workspace.finding import Applicability, Status
 
 
 class Intent(Value, frozen=True, eq=False):
     """What is wanted, in words."""
 
+    applicability: ClassVar = Applicability.SAFE  # of the finding, unless it is for review
+    status: ClassVar = Status.TODO  # of the finding, unless what is wanted is there already
     construct: str  # the kind of construct in words, such as ``match arm: Device``
     message: str  # one sentence for the reader of the report
     symbol: str = ""  # the item that the site is part of; the enclosing items by default
@@ -33,13 +36,21 @@ class Intent(Value, frozen=True, eq=False):
 class LeaveUnchanged(Intent, frozen=True, eq=False):
     """Leave it alone, for the reason that the message gives; with ``review``, a person looks."""
 
+    applicability = Applicability.KEEP
+    status = Status.NONE
+
 
 class RequireManual(Intent, frozen=True, eq=False):
     """Leave it to a person, who is told what to do."""
 
+    applicability = Applicability.MANUAL
+    status = Status.NONE
+
 
 class AlreadyPorted(Intent, frozen=True, eq=False):
     """Leave it: what is wanted is there already, as part of the site."""
+
+    status = Status.PORTED
 
 
 class CopySite(Intent, frozen=True, eq=False, kw_only=True):
@@ -47,6 +58,7 @@ class CopySite(Intent, frozen=True, eq=False, kw_only=True):
 
     name: str = ""  # the copy's own name, where the name table does not give it
     text: str = ""  # what stands there instead of what the name table gives
+    pattern: str = ""  # the pattern in it, if it is an arm
 
 
 class CopyUnderName(Intent, frozen=True, eq=False, kw_only=True):
@@ -125,29 +137,3 @@ class ReplaceText(Intent, frozen=True, eq=False, kw_only=True):
     new: str  # what stands there afterwards
     sign: str = ""  # what shows in ``within`` that it stands; by default the new text at the site
     within: Node | None = None  # where to look for the sign
-
-
-class MissingArmBehavior(StrEnum):
-    """What the missing arms do."""
-
-    STANDS = "stands"
-    """They are there already."""
-    COPY = "copy"
-    """The same as the source vendor's arm, under the names of the vendor that is written."""
-    OTHERS = "others"
-    """The same as the arms on other values."""
-    ERROR = "error"
-    """They answer with an error."""
-
-
-class MatchGap(Value, frozen=True):
-    """Values that a ``match`` does not take after the port."""
-
-    path: str  # the file
-    span: Span  # the ``match``
-    at: int  # where the missing arms are set
-    symbol: str  # the items around the ``match``
-    enums: tuple[str, ...]  # the enums that gain a variant, by their names
-    arms: str  # the missing arms
-    errors: str  # the same arms, each of which answers with an error
-    answer: MissingArmBehavior  # what they do; an error if one of them answers with an error

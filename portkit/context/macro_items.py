@@ -55,7 +55,7 @@ def find_definitions(job: PortJob, name: str) -> tuple[Node, ...]:
     """Return each `macro_rules!` of the tree that defines a macro."""
 
     def parse() -> tuple[Node, ...]:
-        places = _places(job).get(name, ())
+        places = _index_macros(job).get(name, ())
         found = (_find_at(job.workspace.sources[path], at) for path, at in places)
         return tuple(node for node in found if node is not None)
 
@@ -73,13 +73,13 @@ def read_definitions(source: SourceFile, name: str) -> Iterator[Node]:
 
 def is_defined(job: PortJob, name: str) -> bool:
     """Tell whether the tree defines a macro before the port."""
-    return name in _places(job)
+    return name in _index_macros(job)
 
 
 def find_calls(job: PortJob, name: str) -> Iterator[tuple[SourceFile, Node]]:
     """Yield each call of a macro in the tree, with its file."""
     called = re.compile(rb"\b%s\s*!\s*[(\[{]" % re.escape(name.encode()))
-    for source in _rust(job):
+    for source in _read_rust(job):
         places = [m.start() for m in called.finditer(source.data)] if b"!" in source.data else []
         root = source.tree_around(places).root_node if places else None
         for at in places:
@@ -105,7 +105,7 @@ def explain_uncopied_call(job: PortJob, call: Node) -> str:
             f"this tree defines {name}! {count}, so portkit does not know what a second call does."
             f" Write the call for {title} by hand, if {title} needs one."
         )
-    items = _items(job, definitions[0], call)
+    items = _find_items(job, definitions[0], call)
     if items is None:
         return (
             f"{name}! runs code, or portkit cannot tell what it defines. A second call would run"
@@ -113,7 +113,9 @@ def explain_uncopied_call(job: PortJob, call: Node) -> str:
         )
     copy = parse_call(job.rename(node_text(call)))
     definition = find_copy(job, definitions[0])
-    copied = _items(job, definition, copy) if definition is not None and copy is not None else None
+    copied = (
+        _find_items(job, definition, copy) if definition is not None and copy is not None else None
+    )
     if copied is None:
         return (
             f"portkit cannot tell what {job.rename(name)}! defines. Write the call for {title} by"
@@ -189,16 +191,16 @@ def parse_call(text: str) -> Node | None:
     return node if node is not None and node.type == "macro_invocation" else None
 
 
-def _rust(job: PortJob) -> Iterator[SourceFile]:
+def _read_rust(job: PortJob) -> Iterator[SourceFile]:
     return (s for path, s in sorted(job.workspace.sources.items()) if path.endswith(".rs"))
 
 
-def _places(job: PortJob) -> Mapping[str, Sequence[tuple[str, int]]]:
+def _index_macros(job: PortJob) -> Mapping[str, Sequence[tuple[str, int]]]:
     """Return where the tree defines macros, by their names."""
 
     def look() -> dict[str, list[tuple[str, int]]]:
         found: dict[str, list[tuple[str, int]]] = {}
-        for source in _rust(job):
+        for source in _read_rust(job):
             for at in find_occurrences(source.data, b"macro_rules!"):
                 if match := _DEFINED.match(source.data, at):
                     found.setdefault(match[1].decode(), []).append((source.path, at))
@@ -230,7 +232,9 @@ def _is_in_copy(job: PortJob, source: SourceFile, call: Node) -> bool:
     return False
 
 
-def _items(job: PortJob, definition: Node, call: Node, depth: int = 0) -> frozenset[str] | None:
+def _find_items(
+    job: PortJob, definition: Node, call: Node, depth: int = 0
+) -> frozenset[str] | None:
     """Return the names of the items that a call defines; None if it does anything else."""
     text = expand_macro(definition, call)
     root = SourceFile("macro.rs", text.encode()).tree.root_node if text is not None else None
@@ -241,7 +245,11 @@ def _items(job: PortJob, definition: Node, call: Node, depth: int = 0) -> frozen
         inner = node.named_children[0] if node.type == "expression_statement" else node
         if inner.type == "macro_invocation":
             definitions = find_definitions(job, find_macro_name(inner))
-            more = _items(job, definitions[0], inner, depth + 1) if len(definitions) == 1 else None
+            more = (
+                _find_items(job, definitions[0], inner, depth + 1)
+                if len(definitions) == 1
+                else None
+            )
             if more is None:
                 return None
             found |= more
@@ -293,7 +301,7 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
 
     0 if that is not certain, or if anything else of a `match` differs.
     """
-    longer = _with_copy(site, call, arm, copy)
+    longer = _parse_with_copy(site, call, arm, copy)
     if longer is None:
         return 0
     counts: set[int | None] = set()
@@ -312,7 +320,7 @@ def is_gated(site: Site, call: Node, arm: MacroArm, copy: str) -> bool:
 
     The copy, with the condition, is added behind the arm.
     """
-    job, longer = site.job, _with_copy(site, call, arm, copy)
+    job, longer = site.job, _parse_with_copy(site, call, arm, copy)
     if longer is None:
         return False
     for definition in find_definitions(job, find_macro_name(call)):
@@ -342,7 +350,7 @@ def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
             done.append(arm.span)
 
 
-def _with_copy(site: Site, call: Node, arm: MacroArm, copy: str) -> Node | None:
+def _parse_with_copy(site: Site, call: Node, arm: MacroArm, copy: str) -> Node | None:
     """Parse a call with a text behind one of its arms."""
     text, at = site.source.text(call.start_byte, arm.span.end), call.end_byte
     return parse_call(f"{text} {arm.separator} {copy}{site.source.text(arm.span.end, at)}")

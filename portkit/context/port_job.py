@@ -80,6 +80,16 @@ class TreeFacts(Value, frozen=True):
 class PortJob(Value, frozen=True, dict=True):
     """One job: this tree, to this vendor.
 
+    Whether a text is about CUDA has several meanings:
+
+    - `mentions_cuda`: it names the platform, in prose too.
+    - `rename_changes_code`: the name table changes it, comments and strings aside.
+    - `renames_or_says_cuda`: the same, or it is ``"cuda"`` as a string.
+    - `is_cuda_specific`: the same, or it has a condition on CUDA's feature (`has_cuda_cfg`).
+
+    Of a condition `cfg_mentions_cuda` asks whether it names CUDA's feature, `cfg_requires_cuda`
+    whether it requires that, and `Site.is_cuda_only` whether a site's own condition does.
+
     Attributes:
         workspace: the tree.
         vendor: the vendor that is written.
@@ -329,13 +339,13 @@ class PortJob(Value, frozen=True, dict=True):
         """Whether text names a library without a counterpart."""
         return any(word in text for word in self.unported_words)
 
-    def mentions_cuda_value(self, text: str) -> bool:
+    def renames_or_says_cuda(self, text: str) -> bool:
         """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
         return self.rename_changes_code(text) or f'"{self.vendor.source}"' in text
 
     def is_cuda_specific(self, text: str) -> bool:
         """Whether code names a value of the source vendor, or asks for its feature."""
-        return self.mentions_cuda_value(text) or self.has_cuda_cfg(text)
+        return self.renames_or_says_cuda(text) or self.has_cuda_cfg(text)
 
     def find_prose_patch(self, site: Site) -> ProsePatch | None:
         """Return the change that the profile holds for a text, made or to be made."""
@@ -513,9 +523,11 @@ class Site(Value, frozen=True, dict=True):
     @cached_property
     def unported_feature(self) -> str:
         """The unported feature without which the place does not exist, or an empty string."""
-        return next((f for _, cfg in self.conditions if (f := self._unported_in(cfg))), "")
+        return next(
+            (f for _, cfg in self.conditions if (f := self._find_unported_feature(cfg))), ""
+        )
 
-    def _unported_in(self, cfg: Cfg) -> str:
+    def _find_unported_feature(self, cfg: Cfg) -> str:
         return self.job.find_unported_feature(cfg, self.source.path)
 
     def symbol(self, name: str = "") -> str:

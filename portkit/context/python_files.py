@@ -24,10 +24,10 @@ def find_framework(site: Site) -> str:
     """
     if not site.is_python or belongs_to_rust_module(site):
         return ""
-    return site.memoize("framework", make=lambda: _imported(site))
+    return site.memoize("framework", make=lambda: _find_framework(site))
 
 
-def _imported(site: Site) -> str:
+def _find_framework(site: Site) -> str:
     for name in site.job.vendor.frameworks:
         found = rf"^[ \t]*(?:import|from)[ \t]+{re.escape(name)}\b".encode()
         if re.search(found, site.source.data, re.MULTILINE):

@@ -121,7 +121,7 @@ def build_toolkit() -> Toolkit:
         ToolError: there is no C++ compiler, or it fails.
         DiskError: the cache cannot be written.
     """
-    cxx = _find_checked_cxx()
+    cxx = _require_cxx()
     return Toolkit(
         cached_folder("device", _compute_key(cxx), lambda folder: _fill_tree(folder, cxx))
     )
@@ -129,10 +129,11 @@ def build_toolkit() -> Toolkit:
 
 def compute_toolkit_key() -> str:
     """Return what names the tree, without making it."""
-    return _compute_key(_find_checked_cxx())
+    return _compute_key(_require_cxx())
 
 
-def _find_checked_cxx() -> Cxx:
+def _require_cxx() -> Cxx:
+    """Return the C++ compiler, or raise an error that says what lacks."""
     try:
         return find_cxx()
     except NoCompilerError as error:

@@ -15,7 +15,7 @@ from lsprotocol.types import (
 from msgspec.structs import replace
 
 from portkit.editor.positions import START, Positions
-from portkit.engine.partial_ports import add_error_arms, check_variants
+from portkit.engine.partial_ports import check_variants, restore_required_arms
 from portkit.engine.session import check_portable
 from portkit.profiles.exclusion_writer import (
     append_exclusion,
@@ -32,7 +32,7 @@ from portkit.workspace.finding import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from portkit.editor.diagnostics import EditorSite
+    from portkit.editor.diagnostics import EditorFinding
     from portkit.editor.workspace import EditorWorkspace
     from portkit.engine.scan import Scan
 
@@ -59,17 +59,17 @@ class Documents(Value, frozen=True):
         return TextDocumentEdit(document, edits)
 
 
-def is_written(place: EditorSite) -> bool:
+def is_written(place: EditorFinding) -> bool:
     """Whether a finding has something to write."""
     return place.finding.status is Status.TODO
 
 
-def requires_action(place: EditorSite) -> bool:
+def requires_action(place: EditorFinding) -> bool:
     """Whether a finding needs an action, so that it can be excluded instead."""
     return place.site.state in (State.MANUAL, State.REVIEW, State.MECHANICAL)
 
 
-def build_fix(tree: EditorWorkspace, place: EditorSite, documents: Documents) -> WorkspaceEdit:
+def build_fix(tree: EditorWorkspace, place: EditorFinding, documents: Documents) -> WorkspaceEdit:
     """Return the edit that writes one finding, as ``portkit apply --at`` does, without rustfmt."""
     scan = tree.scan
     assert scan is not None, "a place comes from a scan"
@@ -77,7 +77,7 @@ def build_fix(tree: EditorWorkspace, place: EditorSite, documents: Documents) ->
     alone = replace(scan, findings=(place.finding,))
     check_variants(scan, alone)
     return WorkspaceEdit(
-        document_changes=[*_list_changes(tree, add_error_arms(scan, alone), documents)]
+        document_changes=[*_list_changes(tree, restore_required_arms(scan, alone), documents)]
     )
 
 
@@ -105,7 +105,7 @@ def _list_changes(tree: EditorWorkspace, chosen: Scan, documents: Documents) -> 
 
 
 def build_exclusion(
-    tree: EditorWorkspace, place: EditorSite, before: bytes | None, documents: Documents
+    tree: EditorWorkspace, place: EditorFinding, before: bytes | None, documents: Documents
 ) -> tuple[WorkspaceEdit, Range]:
     """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``."""
     site = place.site
@@ -113,7 +113,7 @@ def build_exclusion(
     taken = [
         f"{each.site.id} {each.site.position}"
         for each in tree.places.get(place.shown, ())
-        if each.site.looked_at and _build_skip_key(each) == _build_skip_key(place)
+        if each.site.looked_at and _get_exclusion_key(each) == _get_exclusion_key(place)
     ]
     check_accepts_nothing(site.code, site.position, taken)
     after = append_exclusion(before or b"", site.code, site.path, site.symbol, REASON)
@@ -127,7 +127,8 @@ def build_exclusion(
     return WorkspaceEdit(document_changes=changes), reason
 
 
-def _build_skip_key(place: EditorSite) -> tuple[str, str, str]:
+def _get_exclusion_key(place: EditorFinding) -> tuple[str, str, str]:
+    """Return the code, the path and the symbol, which one exclusion covers."""
     return place.site.code, place.site.path, place.site.symbol
 
 

@@ -38,7 +38,7 @@ _DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 """The pages of a checkout; a wheel has none, and what they say is shown all the same."""
 
 
-class EditorSite(Value, frozen=True):
+class EditorFinding(Value, frozen=True):
     """A finding in an editor.
 
     Attributes:
@@ -72,22 +72,22 @@ class EditorSite(Value, frozen=True):
         return self.range.start.line <= lines.end.line and lines.start.line <= self.range.end.line
 
 
-def find_sites(scan: Scan, positions: Mapping[str, Positions]) -> Iterator[EditorSite]:
+def find_sites(scan: Scan, positions: Mapping[str, Positions]) -> Iterator[EditorFinding]:
     """Yield the findings of a scan."""
     sources = scan.job.workspace.sources
     for identity, finding in identify_findings(scan.findings):
         path = finding.path
         site = locate_finding(finding, sources.get(path), identity)
         if path in positions:
-            yield EditorSite(
+            yield EditorFinding(
                 site, finding, path, positions[path].range(finding.span, first_line=True)
             )
         else:
             stands = (scan.job.workspace.root / path).is_file()
-            yield EditorSite(site, finding, path if stands else MANIFEST, START)
+            yield EditorFinding(site, finding, path if stands else MANIFEST, START)
 
 
-def describe_site(scan: Scan, place: EditorSite) -> str:
+def describe_site(scan: Scan, place: EditorFinding) -> str:
     """Return the description of a finding, in Markdown: state, reason, change and page."""
     site = place.site
     parts = [

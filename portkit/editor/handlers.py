@@ -23,7 +23,7 @@ from portkit.profiles.settings import NAME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.editor.diagnostics import EditorSite
+    from portkit.editor.diagnostics import EditorFinding
     from portkit.editor.workspace import EditorWorkspace
 
 SHOW: Final = "portkit.show"
@@ -132,7 +132,7 @@ def _add_features(server: Server) -> None:
         )
 
 
-def _list_actions(place: EditorSite, uri: str) -> Iterator[lsp.CodeAction]:
+def _list_actions(place: EditorFinding, uri: str) -> Iterator[lsp.CodeAction]:
     """Yield the actions for a finding; their edits are made when one is chosen."""
     said = f"{place.site.construct} ({place.site.code})"
     wanted = [(_WRITE, f"Write it: {said}")] if is_written(place) else []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import Range
 
-from portkit.editor.diagnostics import EditorSite, find_sites
+from portkit.editor.diagnostics import EditorFinding, find_sites
 from portkit.editor.positions import START, Positions
 from portkit.engine.session import ScanSession, open_session
 from portkit.workspace.cargo_workspace import LARGEST_FILE
@@ -27,7 +27,7 @@ class EditorWorkspace:
         self.encoding = encoding
         self._look: ScanSession | None = None
         self._positions: dict[str, tuple[bytes, Positions]] = {}
-        self.places: Mapping[str, Sequence[EditorSite]] = {}
+        self.places: Mapping[str, Sequence[EditorFinding]] = {}
 
     @property
     def scan(self) -> Scan | None:
@@ -38,7 +38,7 @@ class EditorWorkspace:
         """Scan the tree, or the documents that changed."""
         found = self._look
         if found is None or whole:
-            found = open_session(self.root, kernels=True, buffers=buffers)
+            found = open_session(self.root, buffers, kernels=True)
         else:
             sources = found.whole.job.workspace.sources
             for path, data in buffers.items():
@@ -48,7 +48,7 @@ class EditorWorkspace:
             self._look = found
             self._place(found.scan)
 
-    def place(self, identity: str) -> EditorSite | None:
+    def place(self, identity: str) -> EditorFinding | None:
         """Return the finding with an identity, or None."""
         every = (each for found in self.places.values() for each in found)
         return next((each for each in every if each.site.id == identity), None)
@@ -82,7 +82,7 @@ class EditorWorkspace:
 
     def _place(self, scan: Scan) -> None:
         paths = {f.path for f in scan.findings} & scan.job.workspace.sources.keys()
-        by_path: dict[str, list[EditorSite]] = {}
+        by_path: dict[str, list[EditorFinding]] = {}
         for place in find_sites(scan, {path: self.positions(path) for path in paths}):
             by_path.setdefault(place.shown, []).append(place)
         self.places = by_path

@@ -84,7 +84,7 @@ def accept_findings(
     }
     for place, (finding, mark) in marks.items():
         contents = looked[before[place]].content if place in before else (mark,)
-        made[place] = Acceptance(_describe_position(finding), contents)
+        made[place] = Acceptance(f"{finding.path} {finding.symbol}", contents)
     return made
 
 
@@ -188,7 +188,3 @@ def _mark_changed(finding: Finding) -> Finding:
 def _is_judged(scan: Scan, place: str) -> bool:
     """Whether this scan covers an identity; kernels are covered only on request."""
     return scan.job.kernels or not place.startswith("PH")
-
-
-def _describe_position(finding: Finding) -> str:
-    return f"{finding.path} {finding.symbol}"

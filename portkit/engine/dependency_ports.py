@@ -34,14 +34,14 @@ def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProf
         try:
             directory = find_codebase(name)
         except ProfileError as error:
-            raise _fault(codebase, str(error)) from None
+            raise _make_fault(codebase, str(error)) from None
         below = load_codebase(directory)
         if below.name == codebase.name:
-            raise _fault(
+            raise _make_fault(
                 codebase, f"{name!r} is this codebase itself: name those that it is built on"
             )
         features = load_vendor(vendor, below)
-        for crate in _crates(directory, below):
+        for crate in _list_crates(directory, below):
             found[crate] = PortedDependency(
                 name,
                 features.source_feature,
@@ -64,13 +64,13 @@ def add_dependency_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProf
     )
 
 
-def _crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:
+def _list_crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:
     for crate in list_published_crates(directory) or (below.crate,):
         if below.kept(f"{crate}/Cargo.toml") is None:
             yield crate
 
 
-def _fault(codebase: CodebaseProfile, sentence: str) -> ProfileError:
+def _make_fault(codebase: CodebaseProfile, sentence: str) -> ProfileError:
     directory = codebase.directory
     return (
         ProfileError(sentence)

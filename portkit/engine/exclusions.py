@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from portkit.engine.scan import Scan, sort_key
 from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
 from portkit.profiles.settings import NAME, Exclusion, Settings
-from portkit.rules import ExceptionRule, list_rules
+from portkit.rules import unused_exception
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.workspace import exclusion_comments
 from portkit.workspace.exclusion_comments import ExclusionComment
@@ -149,7 +149,5 @@ def _find_unused(
 
     known = [page.code for page in list_all_pages(scan.job.codebase.directory)]
     paths = scan.job.workspace.sources.keys()
-    for rule in list_rules():
-        if isinstance(rule, ExceptionRule):
-            for exception in exceptions:
-                yield from rule.check(exception, known, paths)
+    for exception in exceptions:
+        yield from unused_exception.check(exception, known, paths)

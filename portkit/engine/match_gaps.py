@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from portkit.checks.matches import find_gaps
+from portkit.checks.match_gaps import find_gaps
 from portkit.checks.ported_tree import PortedTree, WrittenFile
-from portkit.context.intent import MatchGap, MissingArmBehavior
+from portkit.context.match_gap import MatchGap, MissingArmBehavior
 from portkit.rules import match_arms
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span

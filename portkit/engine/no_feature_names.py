@@ -54,7 +54,7 @@ def keep_no_feature_names(
     found: dict[str, str] = {}
     for source in about:
         entry = codebase.find_no_feature_entry(source.path)
-        defines = dict.fromkeys((*items[source.path], *_members(source)))
+        defines = dict.fromkeys((*items[source.path], *_find_members(source)))
         for name in filter(_match_vendor_words(vendor), defines):
             if entry is None:
                 ported.add(name)
@@ -87,15 +87,15 @@ def _find_external_names(
 ) -> Iterator[str]:
     """Yield the names that come from crates outside the tree."""
     for source in about:
-        pairs = set(_paths(source.data, names))
-        foreign = _brought_in(source, defined) if pairs else frozenset()
+        pairs = set(_find_qualified_names(source.data, names))
+        foreign = _find_imported_words(source, defined) if pairs else frozenset()
         for outer, name in pairs:
             if outer not in defined or outer in foreign:
                 yield name
 
 
-def _paths(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield each of some names after a ``::``, with the word before it."""
+def _find_qualified_names(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield the qualifier and the name of each ``qualifier::name`` with one of these names."""
     for match in _BEHIND.finditer(data):
         # Looked for from the colons, which are rare, and not from each word. No word is longer.
         if (name := match[1].decode()) in names and (
@@ -104,22 +104,22 @@ def _paths(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
             yield before[0].decode(), name
 
 
-def _brought_in(source: SourceFile, defined: Container[str]) -> frozenset[str]:
+def _find_imported_words(source: SourceFile, defined: Container[str]) -> frozenset[str]:
     """Return the words of a file's imports from other crates."""
     uses = (use.decode() for use in _USE.findall(source.data))
     foreign = (use for use in uses if re.split(r"\W", use, maxsplit=1)[0] not in defined)
     return frozenset(word for use in foreign for word in re.findall(r"\w+", use))
 
 
-def _members(source: SourceFile) -> Iterator[str]:
+def _find_members(source: SourceFile) -> Iterator[str]:
     """Yield the names of the fields and variants that a file defines."""
     yield from (name.decode() for name in _FIELD.findall(b"\n" + source.data))
     for match in _ENUM.finditer(source.data):
-        body = _COMMENT.sub(b"", _body(source.data, match.end()))
+        body = _COMMENT.sub(b"", _read_body(source.data, match.end()))
         yield from (name.decode() for name in _VARIANT.findall(body))
 
 
-def _body(data: bytes, start: int) -> bytes:
+def _read_body(data: bytes, start: int) -> bytes:
     """Return the text in open braces, without the text in inner braces."""
     out, depth, at = [], 1, start
     for brace in _BRACE.finditer(data, start):

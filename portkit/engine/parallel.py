@@ -114,7 +114,7 @@ def run_in_two_processes(work: Callable[[Team], Result], weight: int) -> Result:
     if alone or (os.cpu_count() or 1) < 2 or weight < WORTH_IT:
         return work(Team())
     ours, theirs = socket.socketpair()
-    tickets = _tickets()
+    tickets = _make_tickets()
     child = os.fork()
     if child == 0:
         ours.close()
@@ -136,7 +136,7 @@ def run_in_two_processes(work: Callable[[Team], Result], weight: int) -> Result:
         os.waitpid(child, 0)
 
 
-def _tickets() -> int:
+def _make_tickets() -> int:
     reading, writing = os.pipe()
     numbers = (number.to_bytes(_TICKET_SIZE, "big") for number in range(_TICKETS))
     os.write(writing, b"".join(numbers))

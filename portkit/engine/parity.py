@@ -79,7 +79,7 @@ def find_missing_counterparts(scan: Scan) -> tuple[MissingCounterpart, ...]:
         if manifest in kept or job.source_feature not in offered:
             continue
         if job.feature not in offered:
-            line = _line_of_feature(job.workspace.sources[manifest], job.source_feature)
+            line = _find_feature_line(job.workspace.sources[manifest], job.source_feature)
             found.append(MissingCounterpart(manifest, line, job.source_feature, job.feature, line))
     found += _find_missing_arms(job)
     found += (
@@ -125,7 +125,7 @@ def _find_missing_arms(job: PortJob) -> Iterator[MissingCounterpart]:
                     yield MissingCounterpart(path, line, arms.symbol, "arms from the profile", end)
 
 
-def _line_of_feature(source: SourceFile, feature: str) -> int:
+def _find_feature_line(source: SourceFile, feature: str) -> int:
     """Return the line that declares a feature in a manifest; 1 if none is found."""
     lines = source.data.decode().split("\n")
     key = re.compile(rf"[\"']?{re.escape(feature)}[\"']?\s*=")

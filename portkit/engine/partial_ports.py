@@ -26,14 +26,14 @@ from portkit.rules import manifest_features, named_items
 from portkit.transaction.change import Change
 from portkit.workspace.cargo_resolution import FILE, CargoFault
 from portkit.workspace.cargo_workspace import Workspace
-from portkit.workspace.finding import Finding, Place, Status
+from portkit.workspace.finding import Applicability, Finding, Place, Status
 from portkit.workspace.manifest import read_manifest
 
 _ELSEWHERE: Final = "portkit was asked to write other places alone"
 _SHOWN: Final = 10  # How many places an error lists.
 
 
-def add_error_arms(
+def restore_required_arms(
     whole: Scan, chosen: Scan, why: str = _ELSEWHERE, *, foreign: bool = False
 ) -> Scan:
     """Return the chosen findings of a scan, with an arm that returns an error if one is needed.
@@ -45,22 +45,29 @@ def add_error_arms(
         foreign: whether enums of other crates count too; their ports give them the variant.
     """
     places = {f.place for f in chosen.findings}
-    variants = _variants(whole, places)
+    variants = _find_variants(whole, places)
     errors = {
-        f.place: error_arms.exclude_with_error_arm(f, f.reason or f.message if f.excluded else why)
+        f.place: _exclude_arm(f, f.reason or f.message if f.excluded else why)
         for f in whole.findings
-        if f.fallback_edits
+        if f.error_edits
         and (f.excluded or (f.place not in places and f.status is Status.TODO))
         and _is_compiled(whole, places, f)
-        and any(variants.get(name, foreign) for name in _enums(whole, f))
+        and any(variants.get(name, foreign) for name in _find_arm_enums(whole, f))
     }
     errors = {place: f for place, f in errors.items() if not _is_written(whole, f)}
     kept = [
-        replace(f, status=Status.NONE, edits=()) if f.excluded and f.fallback_edits else f
+        replace(f, status=Status.NONE, edits=()) if f.excluded and f.error_edits else f
         for f in chosen.findings
         if f.place not in errors
     ]
     return replace(chosen, findings=tuple(sorted((*kept, *errors.values()), key=sort_key)))
+
+
+def _exclude_arm(finding: Finding, reason: str) -> Finding:
+    """Return the finding of an arm that is left out by one that answers with an error."""
+    message = f"left out by an arm that answers with an error: {reason}"
+    arm = error_arms.write_error_arm(finding, reason)
+    return replace(arm, applicability=Applicability.KEEP, message=message)
 
 
 def check_variants(whole: Scan, chosen: Scan) -> None:
@@ -88,9 +95,9 @@ def find_missing_variants(whole: Scan, chosen: Scan) -> list[Finding]:
         and (
             any(named.search(edit.text) for edit in f.edits)
             or (
-                f.fallback_edits
+                f.error_edits
                 and not f.excluded
-                and any(name in gone for name in _enums(whole, f))
+                and any(name in gone for name in _find_arm_enums(whole, f))
             )
         )
     ]
@@ -107,11 +114,11 @@ def list_places(whole: Scan, findings: Sequence[Finding]) -> str:
 
 def _find_dropped_enums(whole: Scan, chosen: Scan) -> list[str]:
     """Return the enums whose variant is excluded, sorted."""
-    variants = _variants(whole, {f.place for f in chosen.findings})
+    variants = _find_variants(whole, {f.place for f in chosen.findings})
     return sorted(name for name, has in variants.items() if not has)
 
 
-def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
+def _find_variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
     """Return the enums with a variant of the source's, and if they have the written one then."""
     found: dict[str, bool] = {}
     for f in whole.findings:
@@ -122,7 +129,7 @@ def _variants(whole: Scan, chosen: Set[Place]) -> dict[str, bool]:
     return found
 
 
-def _enums(whole: Scan, finding: Finding) -> list[str]:
+def _find_arm_enums(whole: Scan, finding: Finding) -> list[str]:
     """Return the enums that an arm is about, by the names that they are declared under."""
     text = whole.job.workspace.sources[finding.path].data.decode(errors="replace")
     found = []

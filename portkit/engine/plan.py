@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from portkit.engine.rustfmt import Refusal, Rustfmt
+from portkit.engine.rustfmt import FormatFailure, Rustfmt
 from portkit.engine.scan import Scan
 from portkit.errors import PlanError
 from portkit.syntax.value import Value
@@ -92,19 +92,19 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
     """
-    edition = _edition(scan, change.path)
+    edition = _find_edition(scan, change.path)
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
     after = rustfmt.formatted(change.after, edition)
-    if after is Refusal.UNREADABLE and change.before is not None:
+    if after is FormatFailure.UNREADABLE and change.before is not None:
         raise PlanError(
             f"{change.path} would be no Rust any more that rustfmt can read, so nothing is written:"
             " this is a defect of portkit or of a profile; --no-format writes it all the same"
         )
-    return None if isinstance(after, Refusal) else after
+    return None if isinstance(after, FormatFailure) else after
 
 
-def _edition(scan: Scan, path: str) -> str:
+def _find_edition(scan: Scan, path: str) -> str:
     """Return the Rust edition of a file; a new crate has the workspace's."""
     workspace = scan.job.workspace
     shared = workspace.manifest.get("workspace", {}).get("package", {}).get("edition", "2021")

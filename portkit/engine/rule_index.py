@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from portkit.context.port_job import PortJob
-from portkit.rules import FileFilter, FileRule, GapRule, Rule, SiteRule, TreeRule
+from portkit.rules import FileFilter, FileRule, Rule, SiteRule, TreeRule
+from portkit.rules.match_arms import MATCH_GAP
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
 from portkit.workspace.finding import Finding
@@ -37,7 +38,7 @@ class RuleIndex(Value, frozen=True):
             },
             tuple(rule for rule in every if isinstance(rule, FileRule)),
             tuple(rule for rule in every if isinstance(rule, TreeRule)),
-            any(isinstance(rule, GapRule) for rule in every),
+            MATCH_GAP in every,
         )
 
     def find_node_rules(self, kind: str) -> tuple[SiteRule, ...]:

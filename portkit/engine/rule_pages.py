@@ -56,8 +56,8 @@ def list_kernel_pages(own: Directory | None = None) -> tuple[RulePage, ...]:
     from portkit.hipify.rules import RULES
     from portkit.profiles.profile import load_codebase
 
-    found = [_page(rule.code, rule.name, rule.doc) for rule in RULES]
-    found.append(_page(FAILED, "other_engine", _ENGINE))
+    found = [_read_page(rule.code, rule.name, rule.doc) for rule in RULES]
+    found.append(_read_page(FAILED, "other_engine", _ENGINE))
     for directory in (own,) if own else find_shipped().values():
         found += _patch_pages(load_profile(directory, load_codebase(directory).name))
     return tuple(sorted(found, key=lambda page: page.code))
@@ -80,9 +80,9 @@ def list_pages() -> tuple[RulePage, ...]:
     """Return the page of every code that is about Rust or a whole file, sorted by code."""
     from portkit.rules import list_rules
 
-    return tuple(_page(rule.code, rule.name, rule.doc) for rule in list_rules())
+    return tuple(_read_page(rule.code, rule.name, rule.doc) for rule in list_rules())
 
 
-def _page(code: str, name: str, text: str) -> RulePage:
+def _read_page(code: str, name: str, text: str) -> RulePage:
     title, _, rest = inspect.cleandoc(text).partition("\n\n")
     return RulePage(code, name, " ".join(title.split()), rest)

@@ -24,7 +24,7 @@ _PATIENCE: Final = 20.0
 """How long one file may take, in seconds; the largest file seen takes a third of one."""
 
 
-class Refusal(Enum):
+class FormatFailure(Enum):
     """Why rustfmt has not laid out a text."""
 
     UNREADABLE = "it cannot read the text"
@@ -58,14 +58,16 @@ class Rustfmt:
         """Check that rustfmt runs at all."""
         done = self._run(["--version"], b"")
         if done is None or done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip() if done else Refusal.SLOW.value
+            said = (
+                done.stderr.decode(errors="replace").strip() if done else FormatFailure.SLOW.value
+            )
             first = f" ({said.splitlines()[0]})" if said else ""
             raise ToolError(
                 f"rustfmt does not run outside the tree{first}: choose a default toolchain with"
                 " `rustup default stable`, or pass --no-format"
             )
 
-    def formatted(self, text: bytes, edition: str) -> bytes | Refusal:
+    def formatted(self, text: bytes, edition: str) -> bytes | FormatFailure:
         """Return a file's text as rustfmt formats it, or why it does not.
 
         Args:
@@ -77,8 +79,8 @@ class Rustfmt:
             arguments += ["--config", "newline_style=Windows"]
         done = self._run(arguments, text)
         if done is None:
-            return Refusal.SLOW
-        return done.stdout if done.returncode == 0 else Refusal.UNREADABLE
+            return FormatFailure.SLOW
+        return done.stdout if done.returncode == 0 else FormatFailure.UNREADABLE
 
     def _run(self, arguments: list[str], text: bytes) -> subprocess.CompletedProcess[bytes] | None:
         """Run rustfmt on a text; None if it takes too long."""

@@ -82,9 +82,9 @@ def scan_workspace(
     # What both processes need is loaded before they part.
     find_grammar("lib.rs")
     find_grammar("Cargo.toml")
-    _finder(job)
+    _make_word_finder(job)
     if kernels:
-        _translations(job)
+        _collect_translations(job)
     return run_in_two_processes(
         lambda team: _scan_with_team(team, job, asked),
         sum(source.size for source in workspace.sources.values()),
@@ -105,7 +105,7 @@ def rescan_file(found: Scan, path: str, data: bytes) -> Scan:
     translated = {each: made for each, made in job.translated.items() if each != path}
     job = replace(job, workspace=workspace, translated=translated)
     source = workspace.sources[path]
-    mentions = {**job.tree_facts.mentions, path: job.mentions(source, _finder(job)(data))}
+    mentions = {**job.tree_facts.mentions, path: job.mentions(source, _make_word_finder(job)(data))}
     job = replace(
         job, tree_facts=replace(job.tree_facts, mentions={p: m for p, m in mentions.items() if m})
     )
@@ -137,9 +137,9 @@ def _scan_with_team(team: Team, job: PortJob, asked: RuleIndex) -> Scan:
     # Neither a parsed tree nor what makes a file is sent between processes.
     mine = [path for path in mine if path not in job.tree_facts.copied_files]
     mine += job.tree_facts.copied_files if team.first else ()
-    translations = _translations(job) if job.kernels else {}
+    translations = _collect_translations(job) if job.kernels else {}
     others = sorted(job.workspace.sources.keys() - {*teaching, *job.tree_facts.copied_files})
-    others.sort(key=partial(_weight, job), reverse=True)
+    others.sort(key=partial(_estimate_time, job), reverse=True)
     others.sort(key=translations.__contains__, reverse=True)
     is_written = partial(
         _is_written, frozenset(job.tree_facts.copied_files.values()), (*list_added_files(job),)
@@ -174,7 +174,7 @@ def _learn_tree_facts(
     With it come the files that said something, those of them that this process has read, and what
     is said of those that portkit fails on.
     """
-    words_in = _finder(job)
+    words_in = _make_word_finder(job)
     sources = team.share(job.workspace.sources.values(), lambda source: source.size)
     own: dict[str, list[int]] = {}
     mine: list[str] = []
@@ -212,14 +212,15 @@ def _read(
 ) -> tuple[list[DeviceMacro], Mapping[str, files.ModuleFate], list[Finding]]:
     """Return the macros and the modules that a file declares, or that portkit fails on it."""
     try:
-        return _device_macros(job, path), files.list_declared_files(job, path), []
+        return _find_device_macros(job, path), files.list_declared_files(job, path), []
     except Exception as error:
         if os.environ.get("PORTKIT_TRACEBACK"):
             raise
         return [], {}, [report_failed_file(path, error, 0)]
 
 
-def _translations(job: PortJob) -> Mapping[str, Callable[[], Translation]]:
+def _collect_translations(job: PortJob) -> Mapping[str, Callable[[], Translation]]:
+    """Return what translates each CUDA source of the added files, by its path."""
     return {p: make for a in list_added_files(job) for p, make in a.translations().items()}
 
 
@@ -228,11 +229,11 @@ def _is_written(copies: Set[str], added: Sequence[AddedFiles], path: str) -> boo
     return path in copies or any(a.holds(path) for a in added)
 
 
-def _finder(job: PortJob) -> Callable[[bytes], list[str]]:
+def _make_word_finder(job: PortJob) -> Callable[[bytes], list[str]]:
     return build_word_finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
 
 
-def _weight(job: PortJob, path: str) -> int:
+def _estimate_time(job: PortJob, path: str) -> int:
     """Estimate the time to scan a file; one without a mention is not parsed."""
     return job.workspace.sources[path].size if path in job.tree_facts.mentions else 0
 
@@ -241,17 +242,17 @@ def _must_read_first(job: PortJob, source: SourceFile) -> bool:
     """Whether the content of a file must be known before other files are scanned."""
     if not source.path.endswith(".rs") or job.codebase.kept(source.path):
         return False
-    return bool(_macro_parameter(job).search(source.data)) or files.may_declare(source.data)
+    return bool(_find_macro_parameter(job).search(source.data)) or files.may_declare(source.data)
 
 
-def _macro_parameter(job: PortJob) -> re.Pattern[bytes]:
+def _find_macro_parameter(job: PortJob) -> re.Pattern[bytes]:
     return re.compile(rf"\$\w*(?:{job.vendor.source})\w*\s*:".encode(), re.IGNORECASE)
 
 
-def _device_macros(job: PortJob, path: str) -> list[DeviceMacro]:
+def _find_device_macros(job: PortJob, path: str) -> list[DeviceMacro]:
     """Return the macros that a file defines and that take an argument for the source vendor."""
     source = job.workspace.sources[path]
-    if not _macro_parameter(job).search(source.data):
+    if not _find_macro_parameter(job).search(source.data):
         return []
     definition = b"macro_rules!"
     found = []

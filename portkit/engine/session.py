@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from msgspec.structs import replace
 
@@ -18,8 +18,8 @@ from portkit.codebases.registry import (
 )
 from portkit.engine.acceptance import apply_acceptances
 from portkit.engine.exclusions import apply_exclusions
-from portkit.engine.partial_ports import add_error_arms
-from portkit.engine.refusals import apply_checks
+from portkit.engine.partial_ports import restore_required_arms
+from portkit.engine.refused_findings import apply_checks
 from portkit.engine.scan import Scan, rescan_file, scan_workspace, sort_key
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.port.adapted_profiles import (
@@ -65,48 +65,40 @@ class ScanSession(Value, frozen=True):
         return _apply_decisions(rescan_file(self.whole, path, data), self.said, self.seen)
 
 
-def scan_tree(
-    directory: Path,
-    *,
-    gating: str = "",
-    regenerate: bool = False,
-    kernels: bool = False,
-    profile: Directory | None = None,
-    skip: Sequence[str] = (),
-    config: bytes | None = None,
-) -> Scan:
+class ScanOptions(TypedDict, total=False):
+    """How a tree is scanned."""
+
+    gating: str
+    """``dummy`` or ``cfg``; empty or absent for what ``portkit.toml`` says, else ``dummy``."""
+    regenerate: bool
+    """Whether files that were written before are replaced where they differ."""
+    kernels: bool
+    """Whether the sources of kernels are looked into, place by place."""
+    profile: Directory | None
+    """The codebase's directory. By default it is the one that ``portkit.toml`` names, else the one
+    whose crate is in the workspace: portkit's own first, then those of packages."""
+    skip: Sequence[str]
+    """Prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their places
+    are found all the same (see ``select_codes``)."""
+    config: bytes | None
+    """The content of ``portkit.toml`` in place of the tree's."""
+
+
+def scan_tree(directory: Path, **options: Unpack[ScanOptions]) -> Scan:
     """Scan the tree at ``directory``; see ``open_session``."""
-    return open_session(
-        directory,
-        gating=gating,
-        regenerate=regenerate,
-        kernels=kernels,
-        profile=profile,
-        skip=skip,
-        config=config,
-    ).scan
+    return open_session(directory, **options).scan
 
 
 def open_session(
     directory: Path,
-    *,
-    gating: str = "",
-    regenerate: bool = False,
-    kernels: bool = False,
-    profile: Directory | None = None,
-    skip: Sequence[str] = (),
     buffers: Mapping[str, bytes] = MappingProxyType({}),
-    config: bytes | None = None,
+    **options: Unpack[ScanOptions],
 ) -> ScanSession:
     """Scan the tree at ``directory`` with the profiles that fit it.
 
     Args:
-        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
-        profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
-            one whose crate is in the workspace: portkit's own first, then those of packages.
-        skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
-            places are found all the same (see ``select_codes``).
         buffers: what files hold in an editor, which count before those on disk, by their paths.
+        options: how it is scanned.
 
     Raises:
         NotAWorkspaceError: there is no workspace.
@@ -115,12 +107,13 @@ def open_session(
         ConfigError: ``portkit.toml`` or ``portkit.review.toml`` is malformed.
     """
     workspace = _replace_buffers(load_workspace(directory), buffers)
+    config = options.get("config")
     said = parse_settings(
         _read_own_source(workspace, NAME) if config is None else SourceFile(NAME, config)
     )
     seen = accepted_findings.parse_acceptances(_read_own_source(workspace, accepted_findings.NAME))
-    codebase = _choose_codebase(workspace, said, profile)
-    workspace = _drop_own_files(workspace, _own_files(workspace, codebase))
+    codebase = _choose_codebase(workspace, said, options.get("profile"))
+    workspace = _drop_own_files(workspace, _list_own_files(workspace, codebase))
     conditions = (*said.decisions, *codebase.conditions)
     codebase = replace(codebase, conditions=conditions, ci=said.ci)
     codebase = choose_kernel_form(codebase, said, workspace)
@@ -146,10 +139,10 @@ def open_session(
         workspace,
         vendor,
         codebase,
-        gating=gating or said.gating or DEFAULT_GATING,
-        regenerate=regenerate,
-        kernels=kernels,
-        skips=(*said.skips, *(Exclusion((code,), (), "", 0) for code in skip)),
+        gating=options.get("gating") or said.gating or DEFAULT_GATING,
+        regenerate=options.get("regenerate", False),
+        kernels=options.get("kernels", False),
+        skips=(*said.skips, *(Exclusion((code,), (), "", 0) for code in options.get("skip", ()))),
     )
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP
@@ -179,7 +172,7 @@ def _apply_decisions(whole: Scan, said: Settings, seen: Mapping[str, Acceptance]
     found = replace(whole, findings=tuple(sorted((*whole.findings, *idle), key=sort_key)))
     found = apply_exclusions(found, said)
     found = apply_checks(found)
-    found = add_error_arms(found, found)
+    found = restore_required_arms(found, found)  # for the arms that the user has excluded
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
         from portkit.engine.override_drift import add_override_drift
 
@@ -245,7 +238,7 @@ def _drop_own_files(workspace: Workspace, paths: Set[str]) -> Workspace:
     return replace(workspace, sources=kept)
 
 
-def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
+def _list_own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
     """Return the files of a workspace that are portkit's settings, or the profile in it."""
     own = {NAME, accepted_findings.NAME}
     if codebase.directory is not None:
@@ -264,17 +257,17 @@ def _choose_codebase(
     if profile is not None:
         return load_codebase(profile)
     crates = {crate.name for crate in workspace.crates}
-    profiles = (load_codebase(directory) for directory in _every_directory())
+    profiles = (load_codebase(directory) for directory in _list_directories())
     return next((p for p in profiles if p.crate in crates), None) or decode_codebase(_ANY)
 
 
 def _find_base_codebase(workspace: Workspace) -> CodebaseProfile | None:
     """Return the codebase whose crate the tree depends on."""
-    profiles = (load_codebase(directory) for directory in _every_directory())
+    profiles = (load_codebase(directory) for directory in _list_directories())
     return next((p for p in profiles if workspace.depends_on_crate((p.crate,), tests=False)), None)
 
 
-def _every_directory() -> Iterator[Directory]:
+def _list_directories() -> Iterator[Directory]:
     """Yield the directories of all codebases, the shipped ones first."""
     yield from find_shipped().values()
     yield from find_announced().values()

@@ -34,7 +34,7 @@ from portkit.syntax.value import Value
 from portkit.syntax.word_search import build_word_finder, find_occurrences
 from portkit.workspace.cargo_workspace import KERNELS
 from portkit.workspace.edits import apply_edits
-from portkit.workspace.finding import Applicability, Finding, Status
+from portkit.workspace.finding import Finding
 
 _NOT_WHOLE = (
     "the parser does not understand the item around this place (PK901), so nothing is written: do"
@@ -76,6 +76,7 @@ class Walk:
         self.source = source
         self.places = list(places)
         self.read = 0
+        # A union-find: from each place towards the first one from there on that is not claimed.
         self.next = list(range(len(places) + 1))
         self.known: dict[tuple[Hashable, ...], object] = {}
         self.asked = asked
@@ -92,9 +93,9 @@ class Walk:
             broken = [c for c in root.children if c.has_error or c.is_missing]
             # Where no part is broken the parser could make no file of the parts.
             self.broken = [span_of(node) for node in broken or [root]]
-        whole = self._site(root, (), (), Scope(), None)
+        whole = self._make_site(root, (), (), Scope(), None)
         pending: deque[Site] = deque()
-        self._push(pending, whole, Scope())
+        self._push_children(pending, whole, Scope())
         while pending:
             site = pending.pop()
             if not self._holds_open(site.start, site.node.end_byte):
@@ -104,31 +105,31 @@ class Walk:
                 raise TooMuchError("its places lie too deep in each other for their number")
             for rule in self.asked.find_node_rules(site.kind):
                 for intent in rule.check(site):
-                    finding = self._understood(make_finding(site, rule.code, intent))
+                    finding = self._make_manual_if_broken(make_finding(site, rule.code, intent))
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.start, site.node.end_byte):
-                self._push(pending, site, _inner_scope(site))
-        return self.findings, self._left()
+                self._push_children(pending, site, _make_inner_scope(site))
+        return self.findings, self._list_unaccounted()
 
-    def _understood(self, finding: Finding) -> Finding:
+    def _make_manual_if_broken(self, finding: Finding) -> Finding:
         """Return a finding as manual if it edits an item with a syntax error."""
         edits = finding.edits
         within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
-        return make_manual(finding, _NOT_WHOLE) if within else finding
+        return finding.to_manual(f"{finding.message}; {_NOT_WHOLE}") if within else finding
 
-    def _left(self) -> list[Unaccounted]:
+    def _list_unaccounted(self) -> list[Unaccounted]:
         found = []
-        at = self._open(0)
+        at = self._find_open(0)
         while at < len(self.places):
             offset = self.places[at]
             line, column = self.source.position(offset)
             said = self.source.line_around(offset, offset + 1 - column)
             found.append(Unaccounted(self.source.path, offset, line, said))
-            at = self._open(at + 1)
+            at = self._find_open(at + 1)
         return found
 
-    def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
+    def _push_children(self, pending: deque[Site], site: Site, scope: Scope) -> None:
         node = site.node
         # Attributes of such a node are its own, not those of the child behind them.
         own = node.type in FIELD_VALUES
@@ -138,13 +139,13 @@ class Walk:
             start = attributes[0].start_byte if attributes else child.start_byte
             if not self._holds_open(start, child.end_byte):
                 continue
-            pending.append(self._site(child, attributes, siblings, scope, site))
+            pending.append(self._make_site(child, attributes, siblings, scope, site))
             # Comments among the attributes of an item that nobody claims are places of their own.
             for attached in attributes:
                 if attached.type != "attribute_item":
-                    pending.appendleft(self._site(attached, (), siblings, scope, site))
+                    pending.appendleft(self._make_site(attached, (), siblings, scope, site))
 
-    def _site(
+    def _make_site(
         self,
         node: Node,
         attributes: tuple[Node, ...],
@@ -161,10 +162,10 @@ class Walk:
         )
 
     def _holds_open(self, start: int, end: int) -> bool:
-        at = self._open(bisect.bisect_left(self.places, start))
+        at = self._find_open(bisect.bisect_left(self.places, start))
         return at < len(self.places) and self.places[at] < end
 
-    def _open(self, at: int) -> int:
+    def _find_open(self, at: int) -> int:
         """Return the index of the first unclaimed place from an index on."""
         last = at
         while self.next[last] != last:
@@ -176,16 +177,16 @@ class Walk:
     def _claim(self, spans: Iterable[Span]) -> None:
         for span in spans:
             high = bisect.bisect_left(self.places, span.end)
-            at = self._open(bisect.bisect_left(self.places, span.start))
+            at = self._find_open(bisect.bisect_left(self.places, span.start))
             while at < high:
                 self.next[at] = at + 1
-                at = self._open(at + 1)
+                at = self._find_open(at + 1)
 
 
-def _inner_scope(site: Site) -> Scope:
+def _make_inner_scope(site: Site) -> Scope:
     """Return the scope inside a site."""
     scope, node = site.scope, site.node
-    vendor = scope.vendor or _vendor(site)
+    vendor = scope.vendor or _find_vendor(site)
     gated = scope.gated or site.is_rocm_only
     if node.type in (
         "function_item",
@@ -220,7 +221,7 @@ def _inner_scope(site: Site) -> Scope:
     return replace(scope, vendor=vendor, gated=gated, container=container)
 
 
-def _vendor(site: Site) -> str:
+def _find_vendor(site: Site) -> str:
     """Return the vendor that a site is specific to, or an empty string."""
     job, kind = site.job, site.kind
     if site.unported_feature:
@@ -244,19 +245,6 @@ def _vendor(site: Site) -> str:
         pattern = node_text(site.node.child_by_field_name("pattern"))
         return job.vendor.name if re.search(rf"\b{job.vendor.variant}\b", pattern) else ""
     return ""
-
-
-def make_manual(finding: Finding, why: str) -> Finding:
-    """Return a finding as manual, with the reason."""
-    if not finding.edits:
-        return finding
-    return replace(
-        finding,
-        applicability=Applicability.MANUAL,
-        status=Status.NONE,
-        message=f"{finding.message}; {why}",
-        edits=(),
-    )
 
 
 _UNSETTLED = (
@@ -307,7 +295,7 @@ def _walk_file(
     # The parser of Python reads much that is none, by its own lights.
     doubtful = walk.broken or path.endswith((".py", ".pyi"))
     if doubtful and any(f.edits for f in found) and _is_unsettled(walk, found):
-        found = [make_manual(f, _UNSETTLED) for f in found]
+        found = [f.to_manual(f"{f.message}; {_UNSETTLED}") if f.edits else f for f in found]
     return found, left
 
 

@@ -189,7 +189,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
     def _includes(self) -> list[str]:
         """The pairs of headers in Rust's words, where the build includes HIP's for CUDA's."""
         shared = self._kernels
-        pairs = shared.includes if isinstance(shared, SharedSources) else {}
+        pairs = shared.hip_headers if isinstance(shared, SharedSources) else {}
         return [f'("{cuda}", "{hip}")' for cuda, hip in pairs.items()]
 
     @cached_property

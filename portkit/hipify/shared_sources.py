@@ -94,8 +94,8 @@ class SharedSources(KernelFolder, frozen=True, dict=True):
         return self._patch if path == PATCH_FILE else self.headers[path]
 
     @cached_property
-    def includes(self) -> Mapping[str, str]:
-        """What is included for each header of CUDA's, both without brackets, sorted."""
+    def hip_headers(self) -> Mapping[str, str]:
+        """The HIP header for each CUDA header that the sources include, sorted."""
         own = {PurePosixPath(path).name for path in self.sources}
         asked = {
             (match[2].decode("latin-1"), match[1] == b'"')

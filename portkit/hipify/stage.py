@@ -51,7 +51,7 @@ _NO_SOURCES: Final[Mapping[str, str]] = {
 """Files of other languages, which would come out as they went in, and who ports them."""
 
 
-class Refusal(Value, frozen=True):
+class RefusedFile(Value, frozen=True):
     """A file that could not be translated or written, and why, in one sentence."""
 
     path: str
@@ -65,7 +65,7 @@ class HipifyReport(Value, frozen=True):
     profile: str  # the name of the kernel profile; empty without one
     sources: Mapping[str, bytes]  # the files that were read, by path
     translations: tuple[Translation, ...]  # every translated file, by path
-    refusals: tuple[Refusal, ...] = ()  # every file that could not be translated, by path
+    refusals: tuple[RefusedFile, ...] = ()  # every file that could not be translated, by path
     findings: tuple[Finding, ...] = ()  # of all translations
     # files that were not written, because a person has to finish them first
     left_out: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ def hipify(
         try:
             contents[relative] = _read_source(path)
         except KernelInputError as error:
-            refusals.append(Refusal(relative, str(error)))
+            refusals.append(RefusedFile(relative, str(error)))
     _check_known(known, contents)
     own = collect_own_names(contents)
     translations = [_translate(path, content, known, own) for path, content in contents.items()]

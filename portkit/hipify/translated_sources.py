@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,9 @@ class KernelFolder(Value, frozen=True, dict=True):
     known: Mapping[str, Translation] = field(default_factory=dict)
 
     @property
+    @abstractmethod
     def targets(self) -> Mapping[str, str]:
         """The file that each CUDA source becomes or is changed by, by its path, sorted."""
-        raise NotImplementedError
 
     @cached_property
     def headers(self) -> Mapping[str, str]:

@@ -25,19 +25,21 @@ _DEFINITION = r"\b(?:struct|enum|union|type|trait|as)\s+%s\b"
 def adapt_to_cudarc(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     """Return a vendor that also renames what is cudarc's in a codebase, and what its own elsewhere.
 
-    Before 0.14 cudarc had a `CudaDevice`. In a codebase that asks for such a version and defines no
-    `CudaDevice`, the name is cudarc's; in one that defines its own, it is where a path begins at
+    Before 0.14 cudarc had a ``CudaDevice``. In a codebase that asks for such a version and has no
+    ``CudaDevice``, the name is cudarc's; in one that defines its own, it is where a path begins at
     cudarc. One that asks for no other gets the module of the bindings that has the whole of that
     shape. What the profile says of a name counts more.
     """
-    asked = [parse_version(version) for version in _versions(workspace, vendor.bindings)]
+    asked = [
+        parse_version(version) for version in _find_required_versions(workspace, vendor.bindings)
+    ]
     older = {
         name: new
         for version, names in vendor.older.items()
         if any(each < parse_version(version) for each in asked)
         for name, new in names.items()
     }
-    own = {name for name in older if _defines(workspace, name)}
+    own = {name for name in older if _defines_item(workspace, name)}
     alone = {name: new for name, new in older.items() if name not in own}
     below = {vendor.bindings: {name: older[name] for name in sorted(own)}} if own else {}
     words, facade = {**alone, **vendor.names.words}, vendor.facade
@@ -58,9 +60,9 @@ def is_version_before(requirement: str, version: str) -> bool:
     return asked is not None and parse_version(asked[1]) < parse_version(version)
 
 
-def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
+def _find_required_versions(workspace: Workspace, crate: str) -> Iterator[str]:
     """Yield the version that each manifest asks for of a crate, also under another name."""
-    for manifest in _manifests(workspace):
+    for manifest in _list_manifests(workspace):
         for entry in list_dependency_entries(manifest, crate).values():
             asked = _REQUIREMENT.match(str(entry.get("version", "")))
             if asked is not None:
@@ -72,19 +74,19 @@ def _find_requested_features(workspace: Workspace, crate: str) -> Iterator[str]:
 
     Source: the Cargo book, chapter "Features", section "Dependency features".
     """
-    for manifest in _manifests(workspace):
+    for manifest in _list_manifests(workspace):
         own = list_dependency_entries(manifest, crate)
         for entry in own.values():
             yield from map(str, _list(entry.get("features")))
-        for members in _table(manifest.get("features")).values():
+        for members in _read_table(manifest.get("features")).values():
             for member in _list(members):
                 name, _, feature = str(member).partition("/")
                 if feature and name.rstrip("?") in own:
                     yield feature
 
 
-def _manifests(workspace: Workspace) -> Iterator[Mapping[str, Any]]:
-    yield _table(workspace.manifest.get("workspace"))
+def _list_manifests(workspace: Workspace) -> Iterator[Mapping[str, Any]]:
+    yield _read_table(workspace.manifest.get("workspace"))
     for crate in workspace.crates:
         yield crate.manifest
 
@@ -94,15 +96,15 @@ def list_dependency_entries(
 ) -> dict[str, Mapping[str, Any]]:
     """Return what a manifest says of a crate among its dependencies, by what it calls it."""
     found = {}
-    for table in (manifest, *map(_table, _table(manifest.get("target")).values())):
-        for name, said in _table(table.get("dependencies")).items():
-            entry = {"version": said} if isinstance(said, str) else _table(said)
+    for table in (manifest, *map(_read_table, _read_table(manifest.get("target")).values())):
+        for name, said in _read_table(table.get("dependencies")).items():
+            entry = {"version": said} if isinstance(said, str) else _read_table(said)
             if entry.get("package", name) == crate:
                 found[name] = entry
     return found
 
 
-def _table(said: object) -> Mapping[str, Any]:
+def _read_table(said: object) -> Mapping[str, Any]:
     """Return what a manifest has where a table belongs; nothing for anything else."""
     return said if isinstance(said, dict) else {}
 
@@ -117,8 +119,8 @@ def parse_version(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _defines(workspace: Workspace, name: str) -> bool:
-    """Whether the tree has something of a name, whatever it is called elsewhere."""
+def _defines_item(workspace: Workspace, name: str) -> bool:
+    """Whether a Rust file of the tree defines an item of this name."""
     wanted, definition = name.encode(), re.compile((_DEFINITION % name).encode())
     return any(
         wanted in source.data and definition.search(source.data)
@@ -170,7 +172,7 @@ def choose_kernel_form(
                 " kernels"
             )
         form = standing
-        support = _compiled_by(workspace, kernels.name, said)
+        support = _find_compiler_source(workspace, kernels.name, said)
     if said.build and form != "shared":
         raise ConfigError(
             f"{NAME}:{said.build_line}: what compiles kernels is taken from elsewhere, and"
@@ -180,7 +182,7 @@ def choose_kernel_form(
     return replace(codebase, kernels=replace(kernels, form=form), support=support)
 
 
-def _compiled_by(workspace: Workspace, name: str, said: Settings) -> dict[str, str]:
+def _find_compiler_source(workspace: Workspace, name: str, said: Settings) -> dict[str, str]:
     """Return where a crate of kernels takes what compiles it from; nothing where it has a copy.
 
     Raises:

@@ -26,7 +26,7 @@ from portkit.syntax.imports import find_import_leaves, find_import_paths
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import SourceFile, field_text
 from portkit.syntax.value import Value
-from portkit.workspace.finding import Finding
+from portkit.workspace.finding import Edit
 
 _Asked = tuple[str, tuple[str, ...]]
 _BELOW: Final = re.compile(r"\s*::\s*(\w+(?:\s*::\s*\w+)*)")
@@ -49,13 +49,13 @@ class BindingsApi(Value, frozen=True, dict=True):
         """Return which part of a path is not there, none where nothing says that one is not."""
         module: tuple[str, ...] = ()
         for number, name in enumerate(path):
-            if not _says(self._public(module), name):
+            if not _has_word(self._public(module), name):
                 return number
             if self._file(module, name):
                 module = (*module, name)
             elif not self._holds_module(module, name):
                 values = path[number + 1 : number + 2] if module[-1:] == ("sys",) else ()
-                lacking = any(not _says(self._public(module), value) for value in values)
+                lacking = any(not _has_word(self._public(module), value) for value in values)
                 return number + 1 if lacking else None
         return None
 
@@ -86,7 +86,7 @@ class BindingsApi(Value, frozen=True, dict=True):
         return {}
 
     def _public(self, module: tuple[str, ...]) -> str:
-        """Return what a module's file says of its public names; of `sys` it is the whole."""
+        """Return what a module's file says of its public names; of ``sys`` it is the whole."""
         if module not in self._known:
             *outer, name = module or ("",)
             file = self._file(tuple(outer), name)
@@ -99,7 +99,7 @@ class BindingsApi(Value, frozen=True, dict=True):
         return self._known[module]
 
 
-def _says(text: str, name: str) -> bool:
+def _has_word(text: str, name: str) -> bool:
     """Whether a text has a word, and not in a comment alone."""
     at = text.find(name)
     while at >= 0:
@@ -121,19 +121,19 @@ class MissingName(Value, frozen=True):
     reason: str  # why a copy cannot have it
 
 
-def explain_missing_name(site: Site, finding: Finding) -> str:
+def explain_missing_name(site: Site, edits: Iterable[Edit]) -> str:
     """Return why what is written from a site asks the bindings for what they lack, or nothing."""
     job = site.job
     if not site.source.path.endswith(".rs") or not _uses_cuda_bindings(job, site.source):
         return ""
 
     def imported() -> Mapping[str, tuple[str, ...]]:
-        return _imported(job, _find_named_paths(job, site.source.text(0, site.source.size)))
+        return _find_binding_imports(
+            job, _find_named_paths(job, site.source.text(0, site.source.size))
+        )
 
-    found = _exactly(job, site.code, site.memoize("of the bindings", make=imported))
-    written = (
-        strip_comments_and_strings("\n".join(edit.text for edit in finding.edits)) if found else ""
-    )
+    found = _find_missing_names(job, site.code, site.memoize("of the bindings", make=imported))
+    written = strip_comments_and_strings("\n".join(edit.text for edit in edits)) if found else ""
     return next((each.reason for each in found if _is_named_in(each, written)), "")
 
 
@@ -142,7 +142,7 @@ def explain_missing_in_file(job: PortJob, source: SourceFile, written: Callable[
     if not _uses_cuda_bindings(job, source):
         return ""
     text = source.text(0, source.size)
-    found = _exactly(job, text, _imported(job, _find_named_paths(job, text)))
+    found = _find_missing_names(job, text, _find_binding_imports(job, _find_named_paths(job, text)))
     copy = strip_comments_and_strings(written()) if found else ""
     said = [*dict.fromkeys(each.reason for each in found if _is_named_in(each, copy))]
     more = f", and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
@@ -157,17 +157,19 @@ def _uses_cuda_bindings(job: PortJob, source: SourceFile) -> bool:
     return job.vendor.bindings.encode() in source.data
 
 
-def _exactly(job: PortJob, text: str, imported: Mapping[str, tuple[str, ...]]) -> list[MissingName]:
+def _find_missing_names(
+    job: PortJob, text: str, imported: Mapping[str, tuple[str, ...]]
+) -> list[MissingName]:
     """Return what a text asks the bindings for and they lack.
 
     Few texts ask for any such thing, and to leave out comments and strings takes most of the time.
     """
-    if next(_lacking(job, text, imported), None) is None:
+    if next(_find_lacking_names(job, text, imported), None) is None:
         return []
-    return [*_lacking(job, strip_comments_and_strings(text), imported)]
+    return [*_find_lacking_names(job, strip_comments_and_strings(text), imported)]
 
 
-def _imported(job: PortJob, asked: Iterable[_Asked]) -> Mapping[str, tuple[str, ...]]:
+def _find_binding_imports(job: PortJob, asked: Iterable[_Asked]) -> Mapping[str, tuple[str, ...]]:
     """Return what a file brings in from the source's bindings, by the names that it has there.
 
     A name of an item that they have says nothing more, and is left out.
@@ -175,7 +177,11 @@ def _imported(job: PortJob, asked: Iterable[_Asked]) -> Mapping[str, tuple[str, 
     return {
         name: path
         for name, path in asked
-        if name and (_path(job, path) is not None or _offered(job).is_module(_written(job, path)))
+        if name
+        and (
+            _recall_missing_name(job, path) is not None
+            or _load_bindings_api(job).is_module(_rename_path(job, path))
+        )
     }
 
 
@@ -192,13 +198,13 @@ def _find_named_paths(job: PortJob, code: str) -> Iterator[_Asked]:
         use = _OF_A_USE.search(code[start:at])
         if use is not None:
             end = code.find(";", at)
-            yield from _brought_in(crate, use[1] + code[at:end])
+            yield from _find_imported_names(crate, use[1] + code[at:end])
             at = max(end, at)
         elif (below := _BELOW.match(code, at + len(crate))) and not _is_word(code[at - 1 : at]):
             yield "", tuple(re.findall(r"\w+", below[1]))
 
 
-def _brought_in(crate: str, tree: str) -> Iterator[_Asked]:
+def _find_imported_names(crate: str, tree: str) -> Iterator[_Asked]:
     for use in SourceFile("use.rs", f"use {tree};".encode()).tree.root_node.children:
         for (leaf, _), path in zip(find_import_leaves(use), find_import_paths(use), strict=True):
             parts = re.findall(r"\w+", path.partition(" as ")[0])
@@ -210,7 +216,7 @@ def _brought_in(crate: str, tree: str) -> Iterator[_Asked]:
             yield field_text(leaf, "alias") or (below[-1] if named else ""), below
 
 
-def _lacking(
+def _find_lacking_names(
     job: PortJob, code: str, imported: Mapping[str, tuple[str, ...]]
 ) -> Iterator[MissingName]:
     """Yield what code asks the bindings for and they lack."""
@@ -221,22 +227,22 @@ def _lacking(
                 below = _BELOW.match(code, found.end())
                 asked.append((*path, *(re.findall(r"\w+", below[1]) if below else ())))
     for path in dict.fromkeys(asked):
-        if (known := _path(job, path)) is not None:
+        if (known := _recall_missing_name(job, path)) is not None:
             yield known
     for method, reason in job.vendor.methods.items():
         if f".{method}(" in code:
             yield MissingName(method, f"it calls {method}: {reason}")
 
 
-def _offered(job: PortJob) -> BindingsApi:
+def _load_bindings_api(job: PortJob) -> BindingsApi:
     return job.memoize("offered", make=lambda: BindingsApi(shipped(HOME) / "src"))
 
 
-def _path(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
+def _recall_missing_name(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
     return job.memoize("lacked", path, make=lambda: _find_missing_name(job, path))
 
 
-def _written(job: PortJob, path: tuple[str, ...]) -> tuple[str, ...]:
+def _rename_path(job: PortJob, path: tuple[str, ...]) -> tuple[str, ...]:
     """Return what a path of the source's bindings becomes in the written ones, if it does."""
     renamed = re.findall(r"\w+", job.rename("::".join((job.vendor.bindings, *path))))
     own = renamed[:1] == [job.vendor.facade.module]  # else the profile has another crate for it
@@ -245,8 +251,8 @@ def _written(job: PortJob, path: tuple[str, ...]) -> tuple[str, ...]:
 
 def _find_missing_name(job: PortJob, path: tuple[str, ...]) -> MissingName | None:
     """Return what the bindings lack of what a path of the source's bindings becomes."""
-    below = _written(job, path)
-    number = _offered(job).lacks(below)
+    below = _rename_path(job, path)
+    number = _load_bindings_api(job).lacks(below)
     if number is None:
         return None
     own, name = path[number - len(below)], below[number]

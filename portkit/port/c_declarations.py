@@ -93,13 +93,15 @@ def find_foreign_blocks(source: SourceFile) -> Iterator[ForeignBlock]:
     if not places:
         return
     root = source.tree_around(places).root_node
-    attributes = {n.id: a for each in [root, *_modules(root)] for n, a in group_attributes(each)}
+    attributes = {
+        n.id: a for each in [root, *_list_modules(root)] for n, a in group_attributes(each)
+    }
     for node in find_descendants(root, "foreign_mod_item"):
         body = node.child_by_field_name("body")
         own = [node_text(a) for a in find_attributes(node, attributes.get(node.id, ()))]
         libraries = (_NAME.search(text) for text in own if "link" in text)
         symbols = [
-            _symbol(field_text(child, "name"), [*map(node_text, attached)])
+            _read_link_name(field_text(child, "name"), [*map(node_text, attached)])
             for child, attached in (group_attributes(body) if body is not None else ())
             if child.type == "function_signature_item"
         ]
@@ -133,7 +135,7 @@ def explain_no_counterpart(site: Site) -> str:
         return ""
     text = site.source.text(block.start, block.node.end_byte)
     libraries = [each.library for each in find_foreign_blocks(SourceFile("text.rs", text.encode()))]
-    symbol = _symbol(site.name, [*map(node_text, site.attributes)])
+    symbol = _read_link_name(site.name, [*map(node_text, site.attributes)])
     if not (_OF_API.fullmatch(symbol) or any(map(_OF_CUDA.fullmatch, libraries))):
         return ""
     title, feature = site.job.vendor.title, site.job.feature
@@ -222,14 +224,14 @@ def _has_condition(node: Node, attributes: Mapping[int, Sequence[Node]]) -> bool
     return False
 
 
-def _modules(root: Node) -> Iterator[Node]:
+def _list_modules(root: Node) -> Iterator[Node]:
     for node in find_descendants(root, "mod_item"):
         body = node.child_by_field_name("body")
         if body is not None:
             yield body
 
 
-def _symbol(name: str, attributes: list[str]) -> str:
+def _read_link_name(name: str, attributes: list[str]) -> str:
     """Return the name by which a function is linked."""
     found = (_LINK_NAME.search(text) for text in attributes)
     return next((match[1] for match in found if match is not None), name)

@@ -52,12 +52,12 @@ class CrateLaunchers(Value, frozen=True):
 
 def find_launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | None:
     """Return the launchers of a crate, or why they are for a person; None where it has none."""
-    return job.memoize("launchers", whole.directory, make=lambda: _launchers(job, whole))
+    return job.memoize("launchers", whole.directory, make=lambda: _find_launchers(job, whole))
 
 
-def _launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | None:
-    script = _script(job, whole)
-    sources = _cuda(job, whole)
+def _find_launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | None:
+    script = _read_script(job, whole)
+    sources = _list_cuda_files(job, whole)
     if script is None or not cuda_tools.may_run_cuda_tools(job, script):
         return None
     text = strip_comments(script.text(0, script.size))
@@ -78,14 +78,18 @@ def _launchers(job: PortJob, whole: CudaOnlyCrate) -> CrateLaunchers | str | Non
         return "two of its CUDA sources would have one name"
     if any(path.endswith(".cpp") for path in below):
         return "it has C++ compiled for CUDA, which is no kernel"
-    declaring = [path for path in _rust(job, whole) if _blocks(job.workspace.sources[path])]
+    declaring = [
+        path for path in _list_rust_files(job, whole) if _find_blocks(job.workspace.sources[path])
+    ]
     if len(declaring) != 1:
         return "not one of its files alone declares what is linked"
     [file] = declaring
-    declared = _blocks(job.workspace.sources[file])
-    if len(declared) != 1 or not all(map(_is_plain, _functions(declared[0]))):
+    declared = _find_blocks(job.workspace.sources[file])
+    if len(declared) != 1 or any(
+        node.type != "function_signature_item" for node in _find_functions(declared[0])
+    ):
         return "what it declares is linked in a way of its own"
-    macro, facade = _macro(job, whole), job.vendor.facade
+    macro, facade = _find_bindings_path(job, whole), job.vendor.facade
     alone = not macro
     if alone and not (facade.source or requires_bindings(job.workspace, job.vendor, job.codebase)):
         return (
@@ -105,9 +109,9 @@ def declare_with_macro(job: PortJob, source: SourceFile, copy: str) -> str:
     if not isinstance(found, CrateLaunchers) or found.file != source.path:
         return copy
     made = SourceFile(source.path, copy.encode())
-    [block] = _blocks(made)
+    [block] = _find_blocks(made)
     lines = []
-    for function in _functions(block):
+    for function in _find_functions(block):
         text = made.text(function.start_byte, function.end_byte)
         lines.append(f"    pub {text[text.index('fn ') :]}")
     prefix = f"{found.variables.lower()}_"
@@ -117,18 +121,18 @@ def declare_with_macro(job: PortJob, source: SourceFile, copy: str) -> str:
     return f"{made.text(0, start)}{_BUILT}{head}{body}\n}}{made.text(end, made.size)}"
 
 
-def _script(job: PortJob, whole: CudaOnlyCrate) -> SourceFile | None:
-    found = (p for p in _rust(job, whole) if job.workspace.is_build_script(p))
+def _read_script(job: PortJob, whole: CudaOnlyCrate) -> SourceFile | None:
+    found = (p for p in _list_rust_files(job, whole) if job.workspace.is_build_script(p))
     return next((job.workspace.sources[path] for path in found), None)
 
 
-def _rust(job: PortJob, whole: CudaOnlyCrate) -> Iterator[str]:
+def _list_rust_files(job: PortJob, whole: CudaOnlyCrate) -> Iterator[str]:
     for path in job.workspace.sources:
         if path.startswith(f"{whole.directory}/") and path.endswith(".rs"):
             yield path
 
 
-def _cuda(job: PortJob, whole: CudaOnlyCrate) -> list[str]:
+def _list_cuda_files(job: PortJob, whole: CudaOnlyCrate) -> list[str]:
     """Return the crate's files that the CUDA compiler may be given, by their path below it."""
     start = f"{whole.directory}/"
     return [
@@ -138,7 +142,7 @@ def _cuda(job: PortJob, whole: CudaOnlyCrate) -> list[str]:
     ]
 
 
-def _blocks(source: SourceFile) -> list[Node]:
+def _find_blocks(source: SourceFile) -> list[Node]:
     """Return the blocks of a file that declare what is linked by name."""
     text = source.text(0, source.size)
     if not _FOREIGN.search(text) or not _FOREIGN.search(strip_comments_and_strings(text)):
@@ -146,20 +150,16 @@ def _blocks(source: SourceFile) -> list[Node]:
     return [node for node in source.tree.root_node.children if node.type == "foreign_mod_item"]
 
 
-def _functions(block: Node) -> list[Node]:
+def _find_functions(block: Node) -> list[Node]:
     body = block.child_by_field_name("body")
     return [] if body is None else [n for n in body.named_children if "comment" not in n.type]
 
 
-def _is_plain(node: Node) -> bool:
-    return node.type == "function_signature_item"
-
-
-def _macro(job: PortJob, whole: CudaOnlyCrate) -> str:
+def _find_bindings_path(job: PortJob, whole: CudaOnlyCrate) -> str:
     """Return the path by which the crate has the bindings, as its code has CUDA's, else nothing."""
     facade, bindings = job.vendor.facade.module, job.vendor.bindings
     through = re.compile(rf"\b((?:\w+::)*){bindings}\b")
-    for path in _rust(job, whole):
+    for path in _list_rust_files(job, whole):
         source = job.workspace.sources[path]
         found = through.search(strip_comments_and_strings(source.text(0, source.size)))
         if found is not None:

@@ -23,11 +23,11 @@ from portkit.port.item_patches import (
     find_text_places,
     is_patch_excluded,
 )
+from portkit.port.match_facts import list_members
 from portkit.port.peer_arms import DefaultAnswers, find_backend_answer
 from portkit.port.template_values import render_template
 from portkit.port.whole_files import is_own_module
 from portkit.profiles.entries import CopyRepair, ItemOverride, TokenPatch
-from portkit.syntax import patterns
 from portkit.syntax.cfg import (
     ITEMS_WITH_INNER_ATTRIBUTES,
     Cfg,
@@ -68,11 +68,11 @@ def qualify_enum_values(job: PortJob, source: SourceFile, copy: str) -> str:
         again = kind in brought or re.search(rf"\buse\s+[\w:\s]+::\s*{kind}\s*;", copy) is not None
         copy = re.sub(pattern, "" if again else r"\1;\2", copy)
         brought.add(kind)
-        copy = TOKEN.sub(partial(_named, kind, value), copy)
+        copy = TOKEN.sub(partial(_qualify_value, kind, value), copy)
     return copy
 
 
-def _named(kind: str, value: str, token: re.Match[str]) -> str:
+def _qualify_value(kind: str, value: str, token: re.Match[str]) -> str:
     through = token.string.endswith("::", 0, token.start())
     return f"{kind}::{value}" if token.group() == value and not through else token.group()
 
@@ -104,11 +104,11 @@ def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
         site.node.end_byte,
         site.node,
         site.scope.symbol,
-        (*instead, *_without_unported(site)),
+        (*instead, *_drop_unported_features(site)),
     )
 
 
-def _without_unported(site: Site) -> Iterator[tuple[Span, str]]:
+def _drop_unported_features(site: Site) -> Iterator[tuple[Span, str]]:
     """Yield the site's own conditions that name an unported feature, as its copy has them."""
     off = frozenset(site.job.vendor.unported)
     for attribute, cfg in site.conditions:
@@ -340,7 +340,7 @@ def _has_text_place(job: PortJob, source: SourceFile, node: Node) -> bool:
 
 def _remove_range(source: SourceFile, start: int, end: int) -> _Piece:
     """Return the piece that takes a range away, with its comma and the lines that are its own."""
-    end = source.comma(end) or end
+    end = source.find_comma_end(end) or end
     tail = re.compile(rb"[ \t]*\r?\n?").match(source.data, end)
     line = source.data.rfind(b"\n", 0, start) + 1
     if tail is not None and not source.data[line:start].strip():
@@ -368,7 +368,7 @@ def _add_peer_arm(job: PortJob, source: SourceFile, arm: Node, beside: _Beside) 
 
     Where the match has one on the written vendor already, that one is turned round instead.
     """
-    members = _list_pattern_members(arm)
+    members = list_members(arm)
     for member in members:
         text = node_text(member)
         if job.mentions_cuda(text):
@@ -427,15 +427,15 @@ def _read_match(job: PortJob, arm: Node, beside: _Beside) -> _Match:
         answers = frozenset(
             normalize_rust(field_text(other, "value"))
             for other in arms
-            if len(_list_pattern_members(other)) > 1
-            and any(job.mentions_peer(node_text(m)) for m in _list_pattern_members(other))
+            if len(list_members(other)) > 1
+            and any(job.mentions_peer(node_text(m)) for m in list_members(other))
         )
         known = _Match(answers, turns_vendor_away=False)
         away = any(
             job.mentions_rocm(node_text(member)) and not job.mentions_cuda(node_text(member))
             for other in arms
             if not _can_join(job, other, known)
-            for member in _list_pattern_members(other)
+            for member in list_members(other)
         )
         beside[block.id] = replace(known, turns_vendor_away=away)
     return beside[block.id]
@@ -447,15 +447,10 @@ def _can_join(job: PortJob, arm: Node, match: _Match) -> bool:
     Such an arm was written for a pattern whose members cannot stand under a feature; in a copy the
     source vendor joins the pattern.
     """
-    members = _list_pattern_members(arm)
+    members = list_members(arm)
     if len(members) != 1 or not job.mentions_rocm(node_text(members[0])):
         return False
     return normalize_rust(field_text(arm, "value")) in match.answers
-
-
-def _list_pattern_members(arm: Node) -> list[Node]:
-    pattern = arm.child_by_field_name("pattern")
-    return patterns.split_or_pattern(pattern) if pattern is not None else []
 
 
 def _swap_vendors(job: PortJob, source: SourceFile, node: Node) -> str:

@@ -15,13 +15,13 @@ from tree_sitter import Node
 
 from portkit.context.device_queries import list_cuda_queries, list_if_chain
 from portkit.context.port_job import PortJob, Site
-from portkit.port import error_arms
 from portkit.port.copy_item import copy_range
 from portkit.port.gating import (
     write_feature_attribute,
     write_feature_condition,
     write_feature_without,
 )
+from portkit.port.match_facts import is_guarded, list_forbidden_features, read_match
 from portkit.syntax import imports, patterns, python_nodes, toml_nodes
 from portkit.syntax.cfg import find_attributes, parse_conditions
 from portkit.syntax.items import CALLS, describe_impl
@@ -62,18 +62,18 @@ def find_counterpart(site: Site, text: str, name: str = "") -> Span | None:
     if own and (not same or (site.name and site.is_cuda_only)):
         return find_sibling_named(site, wanted, gated=same)
     if site.kind == "match_arm":
-        return _arm(site)
+        return _find_own_arm(site)
     if site.kind == "if_expression":
-        return _step(site, text)
+        return _find_step(site, text)
     gated = site.is_cuda_only
     if site.kind == "impl_item" and not site.conditions:
-        return _implementation(site)
+        return _find_implementation(site)
     if site.kind == "use_declaration":
         return site.span if has_imports(site) else None
-    equal = _equal_sibling(site, text)
+    equal = _find_equal_sibling(site, text)
     if equal is not None or not (gated or site.kind == "expression_statement"):
         return equal
-    return _by_hand(site, gated=gated)
+    return _find_handwritten_sibling(site, gated=gated)
 
 
 def list_siblings_named(site: Site, name: str) -> Sequence[Sibling]:
@@ -108,7 +108,7 @@ def find_sibling_named(
                 job.cfg_excludes_rocm(c) and not job.cfg_requires_cuda(c) for c in conditions
             )
             if stands_in is without:
-                return _span(node, attributes)
+                return _make_span(node, attributes)
     return None
 
 
@@ -117,44 +117,18 @@ def find_arm(site: Site, wanted: tuple[str, ...]) -> Span | None:
 
     It has a guard if the site has one.
     """
-    guarded = _is_guarded(site.node.child_by_field_name("pattern"))
-    for arm in _arms(site).get(wanted, ()):
-        if arm.node.id != site.node.id and arm.guarded is guarded:
+    guarded = is_guarded(site.node)
+    for arm in read_match(site).arms.get(wanted, ()):
+        if arm.node.id != site.node.id and arm.is_guarded is guarded:
             return span_of(arm.node)
     return None
-
-
-class _Arm(Value, frozen=True):
-    """An arm of a ``match``: whether it has a guard, and what its condition forbids."""
-
-    node: Node
-    guarded: bool
-    forbidden: frozenset[str]
-
-
-def _arms(site: Site) -> Mapping[tuple[str, ...], list[_Arm]]:
-    """Return the arms of a site's ``match`` by what they, or members of their patterns, ask for."""
-
-    def index() -> dict[tuple[str, ...], list[_Arm]]:
-        found: dict[tuple[str, ...], list[_Arm]] = {}
-        for node, _ in site.siblings:
-            pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
-            if pattern is None or error_arms.is_error_arm(node):
-                continue
-            arm = _Arm(node, _is_guarded(pattern), _forbidden(site.job, node))
-            asked = (pattern, *patterns.split_or_pattern(pattern))
-            for key in dict.fromkeys(patterns.pattern_key(node_text(m)) for m in asked):
-                found.setdefault(key, []).append(arm)
-        return found
-
-    return site.memoize("arms", site.container, make=index)
 
 
 def find_branch(site: Site) -> Span | None:
     """Return the span of the condition of a branch for the written vendor in a site's chain."""
     job = site.job
     condition = site.node.child_by_field_name("condition")
-    pattern = _pattern_of(site.node)
+    pattern = _find_pattern(site.node)
     if pattern is not None and not job.rename_changes_code(node_text(pattern)):
         pattern = None  # the value is what asks
     asked = (
@@ -165,20 +139,20 @@ def find_branch(site: Site) -> Span | None:
     wanted = patterns.pattern_key(job.rename(node_text(pattern))) if pattern is not None else None
     if patterns.find_let(condition, job.rename_changes_code) is not None and pattern is None:
         asked = [normalize_rust(job.rename(node_text(condition)))]  # of a chain of conditions
-    for other, text, key in _chain(site):
+    for other, text, key in _read_chain(site):
         stands = key == wanted if wanted is not None else any(q in text for q in asked)
         if stands:
             return span_of(other)
     return None
 
 
-def _chain(site: Site) -> list[tuple[Node, str, tuple[str, ...] | None]]:
+def _read_chain(site: Site) -> list[tuple[Node, str, tuple[str, ...] | None]]:
     """Return each condition of a chain, its text, and what its pattern asks for if it has one."""
 
     def read() -> list[tuple[Node, str, tuple[str, ...] | None]]:
         found = []
         for each in list_if_chain(site):
-            condition, pattern = each.child_by_field_name("condition"), _pattern_of(each)
+            condition, pattern = each.child_by_field_name("condition"), _find_pattern(each)
             if condition is not None:
                 key = patterns.pattern_key(node_text(pattern)) if pattern is not None else None
                 found.append((condition, normalize_rust(node_text(condition)), key))
@@ -208,45 +182,33 @@ def list_imported_paths(site: Site) -> frozenset[str]:
     return site.memoize("imported", site.container, make=read)
 
 
-def _span(node: Node, attributes: Sequence[Node]) -> Span:
+def _make_span(node: Node, attributes: Sequence[Node]) -> Span:
     return Span(attributes[0].start_byte if attributes else node.start_byte, node.end_byte)
 
 
-def _pattern_of(branch: Node) -> Node | None:
+def _find_pattern(branch: Node) -> Node | None:
     """Return the pattern of an ``if let``."""
     condition = branch.child_by_field_name("condition")
     return condition.child_by_field_name("pattern") if condition is not None else None
 
 
-def _arm(site: Site) -> Span | None:
-    pattern = site.node.child_by_field_name("pattern")
+def _find_own_arm(site: Site) -> Span | None:
     job = site.job
-    wanted = patterns.pattern_key(job.rename(node_text(pattern)))
-    own = _forbidden(job, site.node)
+    wanted = patterns.pattern_key(job.rename(field_text(site.node, "pattern")))
+    own = list_forbidden_features(job, site.node)
     forbidden = job.source_feature in own
     # A copy has no such condition where ROCm takes the path of a build without the feature.
     plain = job.codebase.find_no_feature_entry(site.source.path) is not None
-    guarded = _is_guarded(pattern)
-    for arm in _arms(site).get(wanted, ()):
+    guarded = is_guarded(site.node)
+    for arm in read_match(site).arms.get(wanted, ()):
         # A copy of what the written vendor's feature must be off for has that condition too.
         alike = plain or job.feature in own or (job.feature in arm.forbidden) is forbidden
-        if alike and arm.guarded is guarded and arm.node.id != site.node.id:
+        if alike and arm.is_guarded is guarded and arm.node.id != site.node.id:
             return span_of(arm.node)
     return None
 
 
-def _is_guarded(pattern: Node | None) -> bool:
-    return pattern is not None and pattern.child_by_field_name("condition") is not None
-
-
-def _forbidden(job: PortJob, arm: Node) -> frozenset[str]:
-    """Return which of the two vendors' features must be off for an arm."""
-    conditions = [cfg for _, cfg in parse_conditions(arm.children)]
-    both = (job.source_feature, job.feature)
-    return frozenset(f for f in both if any(cfg.forbids(f) for cfg in conditions))
-
-
-def _implementation(site: Site) -> Span | None:
+def _find_implementation(site: Site) -> Span | None:
     wanted = normalize_rust(site.job.rename(describe_impl(site.node)))
 
     def index() -> dict[str, list[Node]]:
@@ -260,7 +222,7 @@ def _implementation(site: Site) -> Span | None:
     return next((span_of(n) for n in heads.get(wanted, ()) if n.id != site.node.id), None)
 
 
-def _step(site: Site, copy: str) -> Span | None:
+def _find_step(site: Site, copy: str) -> Span | None:
     """Return the site where its step stands in the same block too, as a copy or by hand."""
     statement = site.outer
     block = statement.outer if statement is not None else None
@@ -269,9 +231,9 @@ def _step(site: Site, copy: str) -> Span | None:
     steps = site.memoize("steps", block.node.id, make=lambda: _BlockSteps.of(site.job, block.node))
     twins = steps.by_text.get(normalize_rust(site.code), [])
     matches = [Span(at, at) for at in steps.by_text.get(normalize_rust(copy), [])]
-    if _one_of(site.node.start_byte, twins, matches) is not None:
+    if _choose_counterpart(site.node.start_byte, twins, matches) is not None:
         return site.span
-    wanted = patterns.pattern_key(site.job.rename(node_text(_pattern_of(site.node))))
+    wanted = patterns.pattern_key(site.job.rename(node_text(_find_pattern(site.node))))
     return site.span if wanted in steps.by_hand else None
 
 
@@ -295,37 +257,41 @@ class _BlockSteps(Value, frozen=True):
         by_hand = frozenset(
             patterns.pattern_key(node_text(pattern))
             for step, text in zip(steps, texts, strict=True)
-            if text not in copies and (pattern := _pattern_of(step)) is not None
+            if text not in copies and (pattern := _find_pattern(step)) is not None
         )
         return cls(by_text, by_hand)
 
 
-def _equal_sibling(site: Site, text: str) -> Span | None:
+def _find_equal_sibling(site: Site, text: str) -> Span | None:
     """Return the span of a sibling that says the same as ``text``, layout and prose aside."""
 
     def index() -> dict[str, list[Span]]:
         found: dict[str, list[Span]] = {}
         for node, attributes in site.siblings:
             if node.type == site.kind:
-                span = _span(node, attributes)
-                found.setdefault(_essence(site.source.slice(span), site.job), []).append(span)
+                span = _make_span(node, attributes)
+                found.setdefault(_strip_layout(site.source.slice(span), site.job), []).append(span)
         return found
 
     says = site.memoize("says", site.container, site.kind, make=index)
-    wanted, own = _essence(text, site.job), _essence(site.text, site.job)
+    wanted, own = _strip_layout(text, site.job), _strip_layout(site.text, site.job)
     matches = says.get(wanted, [])
     if wanted == own:
-        return _one_of(site.start, [site.start], [m for m in matches if m.start != site.start])
-    return _one_of(site.start, [twin.start for twin in says.get(own, [])] or [site.start], matches)
+        return _choose_counterpart(
+            site.start, [site.start], [m for m in matches if m.start != site.start]
+        )
+    return _choose_counterpart(
+        site.start, [twin.start for twin in says.get(own, [])] or [site.start], matches
+    )
 
 
-def _by_hand(site: Site, *, gated: bool) -> Span | None:
+def _find_handwritten_sibling(site: Site, *, gated: bool) -> Span | None:
     """Return the span of a sibling that a person wrote as the counterpart, in words of their own.
 
     It has the key of the place under the name table, and is no copy of another sibling.
     """
     job = site.job
-    key: Callable[[Node], str] = _key if gated else _callee
+    key: Callable[[Node], str] = _make_key if gated else _read_callee
     own = normalize_rust(key(site.node))
     wanted = normalize_rust(job.rename(key(site.node)))
 
@@ -339,7 +305,7 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
     twins, matches = site.memoize("pair", site.container, site.kind, gated, own, make=pair)
     at = bisect_left(twins, site.start)
     known = at < len(twins) and twins[at] == site.start
-    return _one_of(site.start, twins, matches) if known else None
+    return _choose_counterpart(site.start, twins, matches) if known else None
 
 
 class _SiblingIndex(Value, frozen=True):
@@ -360,7 +326,7 @@ class _SiblingIndex(Value, frozen=True):
             for side, is_of in zip(sides, of, strict=True):
                 if not gated or any(map(is_of, conditions)):
                     side.setdefault(normalize_rust(key(node)), []).append(
-                        (_span(node, attributes), node)
+                        (_make_span(node, attributes), node)
                     )
         return cls(*sides)
 
@@ -368,12 +334,14 @@ class _SiblingIndex(Value, frozen=True):
         """Return where those with a key begin, and what was written for them, copies aside."""
         job, source, symbol = site.job, site.source, site.scope.symbol
         originals = {
-            span.start: _essence(copy_range(job, source, span.start, span.end, node, symbol), job)
+            span.start: _strip_layout(
+                copy_range(job, source, span.start, span.end, node, symbol), job
+            )
             for span, node in self.cuda.get(own, ())
         }
         # One that could be either is an original.
         written = {
-            span: _essence(source.slice(span), job)
+            span: _strip_layout(source.slice(span), job)
             for span, _ in self.rocm.get(wanted, ())
             if span.start not in originals
         }
@@ -383,22 +351,24 @@ class _SiblingIndex(Value, frozen=True):
         for span, text in written.items():
             if text in alike:
                 alike[text][1].append(span)
-        twins = [at for at, copy in originals.items() if _one_of(at, *alike[copy]) is None]
+        twins = [
+            at for at, copy in originals.items() if _choose_counterpart(at, *alike[copy]) is None
+        ]
         return twins, [span for span, text in written.items() if text not in alike]
 
 
-def _key(node: Node) -> str:
+def _make_key(node: Node) -> str:
     """Return what a counterpart of a node has in common with it, however a person wrote it."""
     if read_item_name(node):
         return read_item_name(node)
     if node.type == "expression_statement":
         inner = node.named_children[0]
-        return _callee(node) if inner.type in CALLS else inner.type
+        return _read_callee(node) if inner.type in CALLS else inner.type
     fields = {"impl_item": ("trait", "type"), "let_declaration": ("pattern",)}
     return " ".join(field_text(node, field) for field in fields.get(node.type, ()))
 
 
-def _callee(node: Node) -> str:
+def _read_callee(node: Node) -> str:
     """Return the path that a statement calls, or its whole text where it is no plain call."""
     inner = node.named_children[0] if node.named_children else node
     while inner.type in ("try_expression", "await_expression"):
@@ -407,7 +377,7 @@ def _callee(node: Node) -> str:
     return node_text(node if function is None else function)
 
 
-def _one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span | None:
+def _choose_counterpart(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span | None:
     """Return the counterpart of one of several places that say the same.
 
     Where there is a counterpart for each, they are in the same order; otherwise a counterpart
@@ -423,7 +393,7 @@ def _one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span |
     return matches[behind]
 
 
-def _essence(text: str, job: PortJob) -> str:
+def _strip_layout(text: str, job: PortJob) -> str:
     bare = normalize_rust(text)
     for source, own in job.counterparts.items() if "not(" in bare else ():
         # What gives way where both features are on says the same.

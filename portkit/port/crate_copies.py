@@ -62,32 +62,35 @@ def write_manifest(job: PortJob, whole: CudaOnlyCrate) -> str:
     """
     crate = next(c for c in job.workspace.crates if c.directory == whole.directory)
     said = crate.manifest
-    parts = [_section("package", _package(job, whole, said["package"]))]
+    parts = [_write_section("package", _write_package(job, whole, said["package"]))]
     for key, table in said.items():
         if key in ("lib", "profile", "lints"):
-            parts.append(_section(key, _target(job, whole, table)))
+            parts.append(_write_section(key, _write_target(job, whole, table)))
         elif key == "features":
-            parts.append(_section(key, dict(_features(job, crate, table))))
+            parts.append(_write_section(key, dict(_write_features(job, crate, table))))
         elif key == "target":
             for target, each in table.items():
                 for kind in _TABLES:
-                    found = dict(_dependencies(job, whole, each.get(kind)))
-                    parts.append(_section(f"target.{json.dumps(target)}.{kind}", found))
+                    found = dict(_write_dependencies(job, whole, each.get(kind)))
+                    parts.append(_write_section(f"target.{json.dumps(target)}.{kind}", found))
         elif key in ("bin", "example", "test", "bench"):
-            parts += [_section(key, _target(job, whole, each), of_array=True) for each in table]
+            parts += [
+                _write_section(key, _write_target(job, whole, each), of_array=True)
+                for each in table
+            ]
     kernels, facade = find_launchers(job, whole), job.vendor.facade.name
     for kind in _TABLES:
-        found = dict(_dependencies(job, whole, said.get(kind)))
+        found = dict(_write_dependencies(job, whole, said.get(kind)))
         if kind == "dependencies" and isinstance(kernels, CrateLaunchers) and kernels.alone:
             found[facade] = _Raw(f"{{ {write_requirement(job, facade, whole.place, {})} }}")
         if kind == "build-dependencies" and isinstance(kernels, CrateLaunchers):
             support = job.codebase.support
             found = (
-                {BUILD_SCRIPT: _Raw(f"{{ {format_dependency(support, _up(whole))} }}")}
+                {BUILD_SCRIPT: _Raw(f"{{ {format_dependency(support, _write_way_up(whole))} }}")}
                 if support
                 else {}
             )
-        parts.append(_section(kind, found))
+        parts.append(_write_section(kind, found))
     return "\n".join(part for part in parts if part)
 
 
@@ -97,7 +100,7 @@ class _Raw(str):
     __slots__ = ()
 
 
-def _package(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
+def _write_package(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in said.items() if key not in _LEFT_OUT}
     found["name"] = whole.copy
     links = str(said.get("links", ""))
@@ -110,7 +113,7 @@ def _package(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dic
     return found
 
 
-def _target(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
+def _write_target(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said of a target, with the new names of it and of its file."""
     found = dict(said)
     if isinstance(found.get("name"), str):
@@ -125,13 +128,13 @@ def _target(job: PortJob, whole: CudaOnlyCrate, said: Mapping[str, Any]) -> dict
     return found
 
 
-def _features(
+def _write_features(
     job: PortJob, crate: Crate, said: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, list[str]]]:
     for name, members in said.items():
         if not _is_left_out(job, name):
             kept = [m for m in members if not _is_left_out(job, m.rpartition("/")[2])]
-            renamed = (_member(job, crate, member) for member in kept)
+            renamed = (_convert_member(job, crate, member) for member in kept)
             yield rename_feature(job, name), [*dict.fromkeys(filter(None, renamed))]
 
 
@@ -140,7 +143,7 @@ def _is_left_out(job: PortJob, feature: str) -> bool:
     return feature in job.vendor.unported or is_version_feature(job.vendor, feature)
 
 
-def _member(job: PortJob, crate: Crate, member: str) -> str:
+def _convert_member(job: PortJob, crate: Crate, member: str) -> str:
     """Return what a member of a feature becomes, or an empty string to leave it out."""
     dep, own = ("dep:", member[4:]) if member.startswith("dep:") else ("", member)
     name, slash, feature = own.partition("/")
@@ -164,8 +167,10 @@ def _member(job: PortJob, crate: Crate, member: str) -> str:
     return f"{name}{mark}/{known.get(feature, feature)}"
 
 
-def _dependencies(job: PortJob, whole: CudaOnlyCrate, table: object) -> Iterator[tuple[str, Any]]:
-    workspace, up = job.workspace, _up(whole)
+def _write_dependencies(
+    job: PortJob, whole: CudaOnlyCrate, table: object
+) -> Iterator[tuple[str, Any]]:
+    workspace, up = job.workspace, _write_way_up(whole)
     merged = dict(list_table_entries(workspace, table))
     for name, said in table.items() if isinstance(table, dict) else ():
         entry = merged.get(name)
@@ -192,32 +197,34 @@ def _dependencies(job: PortJob, whole: CudaOnlyCrate, table: object) -> Iterator
         yield name, entry
 
 
-def _up(whole: CudaOnlyCrate) -> str:
+def _write_way_up(whole: CudaOnlyCrate) -> str:
     return "../" * (whole.place.count("/") + 1)
 
 
-def _section(name: str, said: Mapping[str, Any], *, of_array: bool = False) -> str:
+def _write_section(name: str, said: Mapping[str, Any], *, of_array: bool = False) -> str:
     if not said:
         return ""
     head = f"[[{name}]]" if of_array else f"[{name}]"
-    return "\n".join([head, *(_line(key, value) for key, value in said.items()), ""])
+    return "\n".join([head, *(_write_line(key, value) for key, value in said.items()), ""])
 
 
-def _line(key: str, value: Any) -> str:
+def _write_line(key: str, value: Any) -> str:
     if value == {"workspace": True}:
         return f"{quote_key(key)}.workspace = true"
-    return f"{quote_key(key)} = {_value(value)}"
+    return f"{quote_key(key)} = {_write_value(value)}"
 
 
-def _value(value: Any) -> str:
+def _write_value(value: Any) -> str:
     """Return a value as TOML has it; strings in JSON are strings in TOML (TOML 1.0, "String")."""
     if isinstance(value, _Raw):
         return str(value)
     if isinstance(value, dict):
-        inside = ", ".join(f"{quote_key(key)} = {_value(each)}" for key, each in value.items())
+        inside = ", ".join(
+            f"{quote_key(key)} = {_write_value(each)}" for key, each in value.items()
+        )
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     if isinstance(value, str):
         return re.sub("\x7f", r"\\u007f", json.dumps(value, ensure_ascii=False))
     return json.dumps(value, default=str)
@@ -251,7 +258,7 @@ class CrateCopy(Value, frozen=True, dict=True):
         if not self.job.codebase.support:
             for path, text in load_build_support(shared=False).items():
                 found[f"{place}/{path}"] = partial(str, text)
-        for name, text in _of_launchers().items():
+        for name, text in _find_launchers().items():
             found[f"{place}/{kernels.folder}/{name}"] = partial(str, text)
         for path in self._translated.paths:
             found[f"{place}/{kernels.folder}/{path}"] = partial(self._translated.text, path)
@@ -260,13 +267,13 @@ class CrateCopy(Value, frozen=True, dict=True):
     def findings(self) -> tuple[tuple[Finding, str, str], ...]:
         """Return what is said of each CUDA source, with its folder and the file it becomes."""
         made = self._translated
-        more = self._not_forwarded() if self._launchers is not None else ()
+        more = self._report_missing_functions() if self._launchers is not None else ()
         found = (*made.findings, *more)
         return tuple((f, self._root, self._place(made.targets[f.path])) for f in found)
 
-    def _not_forwarded(self) -> Iterator[Finding]:
+    def _report_missing_functions(self) -> Iterator[Finding]:
         """Yield what the sources call of the HIP runtime that stands between them has not."""
-        known = {*re.findall(r"\bhip[A-Z]\w+", _of_launchers()[_RUNTIME]), *_OF_THE_COMPILER}
+        known = {*re.findall(r"\bhip[A-Z]\w+", _find_launchers()[_RUNTIME]), *_OF_THE_COMPILER}
         for path, target in self._translated.targets.items():
             for name in sorted({*_CALLED.findall(self._translated.text(target))} - known):
                 yield Finding(
@@ -339,7 +346,7 @@ class CrateCopy(Value, frozen=True, dict=True):
 
 
 @cache
-def _of_launchers() -> Mapping[str, str]:
+def _find_launchers() -> Mapping[str, str]:
     """Return what stands between the launchers and the HIP runtime, by name."""
     files = load_device_files()
     more = template("whole/forwarded.cpp")

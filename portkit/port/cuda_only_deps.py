@@ -56,7 +56,7 @@ class _CudaOnlyNames(Value, frozen=True):
     ) -> tuple[str, CudaOnlyReason] | None:
         """Return the first such name in a text, and why."""
         items = {**self.items, **more}
-        found = _pattern((*self.paths,), (*items,)).search(text)
+        found = _make_path_pattern((*self.paths,), (*items,)).search(text)
         if found is None:
             return None
         name = next(group for group in found.groups() if group)
@@ -67,7 +67,7 @@ _ITEM: Final = 3
 """The group of `_pattern` that holds an item."""
 
 
-def _pattern(segments: Sequence[str], items: Sequence[str]) -> re.Pattern[str]:
+def _make_path_pattern(segments: Sequence[str], items: Sequence[str]) -> re.Pattern[str]:
     """Return what finds a path through a module or a crate, or an item."""
     through = "|".join(map(re.escape, segments)) or "(?!)"
     named = "|".join(map(re.escape, items)) or "(?!)"
@@ -79,15 +79,15 @@ def _pattern(segments: Sequence[str], items: Sequence[str]) -> re.Pattern[str]:
 def find_cuda_only_dependencies(job: PortJob, crate: Crate) -> Mapping[str, CudaOnlyReason]:
     """Return the dependencies of a crate that exist for the source vendor alone, by name."""
     return job.memoize(
-        "bound dependencies", crate.directory, make=lambda: _dependencies(job, crate)
+        "bound dependencies", crate.directory, make=lambda: _read_dependencies(job, crate)
     )
 
 
-def _dependencies(job: PortJob, crate: Crate) -> Mapping[str, CudaOnlyReason]:
+def _read_dependencies(job: PortJob, crate: Crate) -> Mapping[str, CudaOnlyReason]:
     found = {}
     for name in find_optional_cuda_dependencies(job, crate):
         said = job.workspace.dependency(crate, name)
-        if reason := _evidence(job, name, str(said.get("package", name))):
+        if reason := _find_evidence(job, name, str(said.get("package", name))):
             # A crate of the tree is the user's, who can write its counterpart.
             found[name] = CudaOnlyReason(reason, settled="path" not in said)
     return found
@@ -157,7 +157,7 @@ def _taken(job: PortJob) -> Iterator[str]:
             yield from always.values()
 
 
-def _evidence(job: PortJob, name: str, package: str) -> str:
+def _find_evidence(job: PortJob, name: str, package: str) -> str:
     """Return what tells that a dependency is the source vendor's own, or nothing."""
     if job.codebase.dependencies.get(name) == "":
         return f"the profile says that {name} has no counterpart"
@@ -176,44 +176,44 @@ def is_in_lock_file(job: PortJob, crate: Crate, name: str) -> bool:
     return package in job.workspace.locked
 
 
-def explain_cuda_only(site: Site, text: str) -> CudaOnlyReason | None:
+def explain_cuda_dependency(site: Site, text: str) -> CudaOnlyReason | None:
     """Return why a text of a site names what exists for the source vendor alone, if it does."""
     if site.crate is None or not site.source.path.endswith(".rs"):
         return None
     job, crate = site.job, site.crate
-    names = _of(job, crate)
+    names = _find_cuda_only_names(job, crate)
     if names.paths:
-        local = site.memoize("bound", make=lambda: _imported(site.source, names))
+        local = site.memoize("bound", make=lambda: _find_cuda_only_imports(site.source, names))
         found = names.first(strip_comments_and_strings(text), local)
         if found is not None:
-            return _needs(*found)
+            return _explain_need(*found)
     if (
         site.kind == "match_arm"
         and job.codebase.find_no_feature_entry(site.source.path) is not None
     ):
         return None  # what it calls there answers in builds without the feature too
-    return _library(job, text)
+    return _explain_cuda_library(job, text)
 
 
-def _library(job: PortJob, text: str) -> CudaOnlyReason | None:
+def _explain_cuda_library(job: PortJob, text: str) -> CudaOnlyReason | None:
     """Return why code names a library without a counterpart that no feature of the tree is about.
 
     What stands under such a feature is left out of copies; of other code nothing would be left.
     """
-    words = job.memoize("libraries", make=lambda: _libraries(job))
-    word = _word(words, text)
-    word = word and _word(
+    words = job.memoize("libraries", make=lambda: _list_libraries(job))
+    word = _find_word(words, text)
+    word = word and _find_word(
         words, strip_comments_and_strings(text)
     )  # most texts hold none, comments included
     return CudaOnlyReason(job.vendor.unported[word], settled=True) if word else None
 
 
-def _word(words: Sequence[str], text: str) -> str:
+def _find_word(words: Sequence[str], text: str) -> str:
     plain = text.lower().replace("_", "")
     return next((word for word in words if word in plain), "")
 
 
-def _libraries(job: PortJob) -> tuple[str, ...]:
+def _list_libraries(job: PortJob) -> tuple[str, ...]:
     features = {feature for crate in job.workspace.crates for feature in crate.features}
     return tuple(word for word in job.unported_words if word not in features)
 
@@ -224,14 +224,18 @@ def explain_uncopied_file(job: PortJob, path: str) -> CudaOnlyReason | None:
     if path not in job.tree_facts.gated or path in job.tree_facts.copied_files:
         return None
     crate = job.workspace.crate_of(path)
-    return _of(job, crate).paths.get(_module(path)) if crate is not None else None
+    return (
+        _find_cuda_only_names(job, crate).paths.get(_name_module(path))
+        if crate is not None
+        else None
+    )
 
 
-def _of(job: PortJob, crate: Crate) -> _CudaOnlyNames:
+def _find_cuda_only_names(job: PortJob, crate: Crate) -> _CudaOnlyNames:
     return job.memoize("bound names", crate.directory, make=lambda: _names(job, crate))
 
 
-def _needs(name: str, bound: CudaOnlyReason) -> CudaOnlyReason:
+def _explain_need(name: str, bound: CudaOnlyReason) -> CudaOnlyReason:
     own = bound.reason.startswith(name.replace("_", "-"))
     return CudaOnlyReason(
         bound.reason if own else f"it needs {name}: {bound.reason}", bound.settled
@@ -252,11 +256,11 @@ def _names(job: PortJob, crate: Crate) -> _CudaOnlyNames:
     texts = {p: strip_comments_and_strings(s.text(0, s.size)) for p, s in files.items()}
     for path, text in texts.items():
         kept = job.codebase.kept(path)
-        if kept is not None and job.rename(_module(path)) == _module(path):
-            segments[_module(path)] = CudaOnlyReason(kept.reason, settled=True)
-        elif job.mentions_cuda_value(text):
+        if kept is not None and job.rename(_name_module(path)) == _name_module(path):
+            segments[_name_module(path)] = CudaOnlyReason(kept.reason, settled=True)
+        elif job.renames_or_says_cuda(text):
             why = f"{path} names CUDA and its copy has no name yet (PK501)"
-            segments[_module(path)] = CudaOnlyReason(why, settled=False)
+            segments[_name_module(path)] = CudaOnlyReason(why, settled=False)
     if not segments:
         return _CudaOnlyNames({}, {})
     items: dict[str, CudaOnlyReason] = {}
@@ -270,29 +274,31 @@ def _names(job: PortJob, crate: Crate) -> _CudaOnlyNames:
         more_segments, more_items = dict(segments), dict(items)
         for path, text in texts.items():
             found = names.first(text)
-            if found is not None and found[0] != _module(path):
-                _learn(more_segments, _module(path), found[1])
+            if found is not None and found[0] != _name_module(path):
+                _add_name(more_segments, _name_module(path), found[1])
         for source in sources:
             for name, bound, public in _uses(source, names) if b"use " in source.data else ():
                 if public:
-                    _learn(more_items, name, bound)
+                    _add_name(more_items, name, bound)
         if (more_segments, more_items) == (segments, items):
             return names
         segments, items = more_segments, more_items
 
 
-def _learn(known: dict[str, CudaOnlyReason], name: str, bound: CudaOnlyReason) -> None:
+def _add_name(known: dict[str, CudaOnlyReason], name: str, bound: CudaOnlyReason) -> None:
     """Add why a name is bound, unless as much is known."""
     if name not in known or (bound.settled and not known[name].settled):
         known[name] = bound
 
 
-def _module(path: str) -> str:
+def _name_module(path: str) -> str:
     pure = PurePosixPath(path)
     return pure.parent.name if pure.stem == "mod" else pure.stem
 
 
-def _imported(source: SourceFile, names: _CudaOnlyNames) -> Mapping[str, CudaOnlyReason]:
+def _find_cuda_only_imports(
+    source: SourceFile, names: _CudaOnlyNames
+) -> Mapping[str, CudaOnlyReason]:
     """Return what a file brings in for itself from what is bound."""
     return {name: bound for name, bound, _ in _uses(source, names)}
 
@@ -322,20 +328,24 @@ def explain_cuda_only_feature(job: PortJob, crate: Crate, feature: str) -> str:
     ``fast = ["cuda", "dep:swift-norm"]`` does, and so does a feature of another
     crate of the tree that turns on CUDA and that one.
     """
-    return _of_feature(job, crate, feature, frozenset())
+    return _explain_feature(job, crate, feature, frozenset())
 
 
-def _of_feature(job: PortJob, crate: Crate, feature: str, seen: frozenset[tuple[str, str]]) -> str:
+def _explain_feature(
+    job: PortJob, crate: Crate, feature: str, seen: frozenset[tuple[str, str]]
+) -> str:
     key = (crate.directory, feature)
     members = crate.manifest.get("features", {}).get(feature, ())
     rest = [m for m in members if m not in job.counterparts]
     if key in seen or not rest or not any(m == job.source_feature for m in members):
         return ""
-    reasons = [_of_member(job, crate, member, seen | {key}) for member in rest]
+    reasons = [_explain_member(job, crate, member, seen | {key}) for member in rest]
     return reasons[0] if all(reasons) else ""
 
 
-def _of_member(job: PortJob, crate: Crate, member: str, seen: frozenset[tuple[str, str]]) -> str:
+def _explain_member(
+    job: PortJob, crate: Crate, member: str, seen: frozenset[tuple[str, str]]
+) -> str:
     name, _, feature = member.removeprefix("dep:").partition("/")
     name = name.rstrip("?")
     if (found := find_cuda_only_dependencies(job, crate).get(name)) is not None:
@@ -344,7 +354,7 @@ def _of_member(job: PortJob, crate: Crate, member: str, seen: frozenset[tuple[st
     below = next((c for c in job.workspace.crates if c.name == package), None)
     if not feature or below is None:
         return ""
-    return _of_feature(job, below, feature, seen)
+    return _explain_feature(job, below, feature, seen)
 
 
 def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
@@ -355,7 +365,7 @@ def find_cuda_file(job: PortJob, path: str, item: Node) -> str:
     source = job.workspace.sources[file]
     return (
         file
-        if job.mentions_cuda_value(strip_comments_and_strings(source.text(0, source.size)))
+        if job.renames_or_says_cuda(strip_comments_and_strings(source.text(0, source.size)))
         else ""
     )
 

@@ -46,7 +46,7 @@ def find_cuda_programs(job: PortJob, text: str) -> list[str]:
 
 def may_run_cuda_tools(job: PortJob, source: SourceFile) -> bool:
     """Whether a Rust file may do what is the source vendor's alone; few files do."""
-    names = (*job.vendor.programs, *_compilers(job), _READING)
+    names = (*job.vendor.programs, *_list_compiler_crates(job), _READING)
     if re.search((_CC % job.vendor.source).encode(), source.data):
         return True
     held = build_word_finder(names)(source.data)
@@ -69,7 +69,7 @@ def explain_cuda_tool(job: PortJob, copy: str) -> str:
         return f"it has cc run the compiler of CUDA; {by_hand}"
     if job.vendor.names.text_of_bytes(copy):
         return f"it reads as text what is bytes for {job.vendor.title}; {by_hand}"
-    for crate in _compilers(job):
+    for crate in _list_compiler_crates(job):
         renamed = job.vendor.names.word(crate)
         if renamed in copy and re.search(rf"\b{renamed}\b", strip_comments_and_strings(copy)):
             return f"it calls {crate}, which compiles CUDA alone; {by_hand}"
@@ -83,7 +83,7 @@ def runs_nvcc_through_cc(text: str, source: str) -> bool:
 
 def find_compiler_imports(job: PortJob, source: SourceFile) -> Mapping[str, str]:
     """Return what a file brings in from crates that compile kernels, and from which of them."""
-    crates = _compilers(job)
+    crates = _list_compiler_crates(job)
     if not any(crate.encode() in source.data for crate in crates):
         return {}
     return {
@@ -96,7 +96,7 @@ def find_compiler_imports(job: PortJob, source: SourceFile) -> Mapping[str, str]
     }
 
 
-def _compilers(job: PortJob) -> list[str]:
+def _list_compiler_crates(job: PortJob) -> list[str]:
     """Return the crates without a counterpart that a renamed call could call, as code imports them.
 
     What compiles kernels has one, whose functions are others.
@@ -105,16 +105,21 @@ def _compilers(job: PortJob) -> list[str]:
     return sorted(crate.replace("-", "_") for crate, kind in known if kind in ("", "driver"))
 
 
+def explain_cuda_run(site: Site, copy: str) -> str:
+    """Return why a copy of Rust source would build for the source vendor, or an empty string."""
+    return explain_cuda_tool(site.job, copy) or explain_uncopied_call(site, copy)
+
+
 def explain_uncopied_call(site: Site, copy: str) -> str:
     """Return why a person must write what a copy calls, or an empty string."""
-    left = site.memoize("uncopied", make=lambda: _uncopied(site))
-    if tool := _tool(site, copy):
+    left = site.memoize("uncopied", make=lambda: _find_uncopied_functions(site))
+    if tool := _find_compiler_crate(site, copy):
         return (
             f"it calls {tool}, which compiles CUDA alone; write {site.job.vendor.title}'s by hand"
         )
     if not left:  # as in nearly every file
         return ""
-    called = sorted(_called(copy) & left.keys())
+    called = sorted(_find_called_names(copy) & left.keys())
     if not called:
         return ""
     vendor, own = site.job.vendor.title, left[called[0]]
@@ -124,7 +129,7 @@ def explain_uncopied_call(site: Site, copy: str) -> str:
     )
 
 
-def _uncopied(site: Site) -> dict[str, str]:
+def _find_uncopied_functions(site: Site) -> dict[str, str]:
     """Return the functions left to a person: the name that a copy calls, and their own."""
     job, source = site.job, site.source
     if not may_run_cuda_tools(job, source):
@@ -144,18 +149,18 @@ def _uncopied(site: Site) -> dict[str, str]:
     left = {
         name: own
         for name, (own, copy) in wanted.items()
-        if explain_cuda_tool(job, copy) or _tool(site, copy)
+        if explain_cuda_tool(job, copy) or _find_compiler_crate(site, copy)
     }
     while more := {
         name: own
         for name, (own, copy) in wanted.items()
-        if name not in left and _called(copy) & left.keys()
+        if name not in left and _find_called_names(copy) & left.keys()
     }:
         left |= more
     return left
 
 
-def _tool(site: Site, copy: str) -> str:
+def _find_compiler_crate(site: Site, copy: str) -> str:
     """Return the crate that compiles kernels from which a file imports what a copy names."""
     job = site.job
     tools = site.memoize("compilers", make=lambda: find_compiler_imports(job, site.source))
@@ -169,7 +174,7 @@ def _is_overridden(site: Site, symbol: str) -> bool:
     return any(find_override(site.job, site.source, each) is not None for each in outer)
 
 
-def _called(text: str) -> set[str]:
+def _find_called_names(text: str) -> set[str]:
     return set(re.findall(r"(?<!\bfn )\b(\w+)\s*\(", strip_comments_and_strings(text)))
 
 
@@ -181,7 +186,9 @@ def explain_manual_widening(site: Site, text: str) -> str:
     job = site.job
     if "extern" in text and (reason := c_declarations.explain_missing_c_function(job, text)):
         return reason
-    named = _named(job, text) if job.workspace.is_build_script(site.source.path) else ""
+    named = (
+        _find_platform_string(job, text) if job.workspace.is_build_script(site.source.path) else ""
+    )
     return (
         f"A build script acts by `{named}` here, which names CUDA. Write what {job.vendor.title}"
         f" needs, under the feature {job.feature}"
@@ -192,7 +199,7 @@ def explain_manual_widening(site: Site, text: str) -> str:
 
 def explain_widening(site: Site, text: str) -> str:
     """Return what a finding says about a condition that is widened."""
-    title, named = site.job.vendor.title, _named(site.job, text)
+    title, named = site.job.vendor.title, _find_platform_string(site.job, text)
     if named:
         return (
             f"Its condition is widened to {title}, and the string `{named}` in it names CUDA."
@@ -201,7 +208,7 @@ def explain_widening(site: Site, text: str) -> str:
     return f"It names nothing of CUDA, so its condition is widened to {title}. Check that it should"
 
 
-def _named(job: PortJob, text: str) -> str:
+def _find_platform_string(job: PortJob, text: str) -> str:
     """Return the first string that names the source's platform, those of conditions aside."""
     if not job.mentions_cuda(text):
         return ""

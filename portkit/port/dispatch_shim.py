@@ -45,7 +45,7 @@ def copy_under_name(site: Site, intent: CopyUnderName) -> tuple[list[Edit], Span
         if f"{name}(" not in site.code:
             edits.append(_add_dispatch(site, intent))
         if not _stands_without_source(site):
-            texts.append(_without_source(site, name))
+            texts.append(_write_plain_name(site, name))
     if texts:
         edits.append(insert_after_site(site, f"\n\n{site.indent}".join(texts)))
     return edits, found
@@ -118,11 +118,11 @@ def _add_dispatch(site: Site, intent: CopyUnderName) -> Edit:
     return Edit(body.start_byte + 1, body.start_byte + 1, text)
 
 
-def _without_source(site: Site, name: str) -> str:
+def _write_plain_name(site: Site, name: str) -> str:
     """Return the plain name for builds without the source vendor: an import, or a function."""
     job = site.job
     gate = f'#[cfg(all(feature = "{job.feature}", not(feature = "{job.source_feature}")))]\n'
-    if _in_module(site):
+    if _is_module_function(site):
         seen = [node_text(c) for c in site.node.children if c.type == "visibility_modifier"]
         use = " ".join((*seen, f"use self::{name} as {site.name};"))
         return f"{gate}{site.indent}{use}"
@@ -138,7 +138,7 @@ def _without_source(site: Site, name: str) -> str:
     )
 
 
-def _in_module(site: Site) -> bool:
+def _is_module_function(site: Site) -> bool:
     """Whether the function is a module's own, which an import may name; none may name a method."""
     outer = site.outer
     if outer is None or outer.kind == "source_file":
@@ -166,7 +166,7 @@ def _is_written_by_hand(site: Site, name: str) -> bool:
     return any(
         any(site.job.cfg_requires_rocm(cfg) for _, cfg in parse_conditions(attributes))
         and not re.search(rf"\b{name}\b", node_text(node))
-        for node, attributes in _of_its_name(site)
+        for node, attributes in _find_namesakes(site)
     )
 
 
@@ -175,20 +175,20 @@ def _stands_without_source(site: Site) -> bool:
     job = site.job
     return any(
         job.cfg_requires_rocm(c) and job.cfg_excludes_cuda(c)
-        for _, attributes in _of_its_name(site)
+        for _, attributes in _find_namesakes(site)
         for _, c in parse_conditions(attributes)
     )
 
 
-def _of_its_name(site: Site) -> list[counterparts.Sibling]:
+def _find_namesakes(site: Site) -> list[counterparts.Sibling]:
     """Return the other functions of a site's name beside it, and the imports under that name."""
     named = counterparts.list_siblings_named(site, site.name)
     found = [each for each in named if each[0].type == site.kind and each[0].id != site.node.id]
-    imported = site.memoize("imports by name", site.container, make=lambda: _imported(site))
+    imported = site.memoize("imports by name", site.container, make=lambda: _index_imports(site))
     return [*found, *imported.get(site.name, ())]
 
 
-def _imported(site: Site) -> Mapping[str, list[counterparts.Sibling]]:
+def _index_imports(site: Site) -> Mapping[str, list[counterparts.Sibling]]:
     """Return the imports beside a site by the names that they bring in."""
     found: dict[str, list[counterparts.Sibling]] = {}
     for each in site.siblings:
@@ -201,12 +201,12 @@ def _imported(site: Site) -> Mapping[str, list[counterparts.Sibling]]:
 def is_import_for_functions(site: Site) -> bool:
     """Whether an import brings in unchanged names that only functions with shared names use."""
     job = site.job
-    names = _clashing(site, site.node)
+    names = _list_clashing_names(site, site.node)
     if not names or counterparts.has_imports(site):
         return False
     if any(c.type == "visibility_modifier" for c in site.node.children):
         return False
-    gated = _gated_by_word(site)
+    gated = _index_gated_siblings(site)
     users = {n.id: n for name in names for n in gated.get(name, ()) if n.id != site.node.id}
     return bool(users) and all(
         n.type == "function_item" and job.rename(field_text(n, "name")) == field_text(n, "name")
@@ -216,8 +216,8 @@ def is_import_for_functions(site: Site) -> bool:
 
 def list_copy_imports(site: Site) -> tuple[str, ...]:
     """Return what the copy of a function imports itself, since both cannot stand beside it."""
-    clashing = site.memoize("clashing", site.container, make=lambda: _clashing_imports(site))
-    used = {n.start_byte: n for word in _words(site.code) for n in clashing.get(word, ())}
+    clashing = site.memoize("clashing", site.container, make=lambda: _index_clashing_imports(site))
+    used = {n.start_byte: n for word in _list_words(site.code) for n in clashing.get(word, ())}
     return tuple(site.job.rename(node_text(used[at])) for at in sorted(used))
 
 
@@ -228,13 +228,13 @@ def find_cuda_only_import(site: Site, text: str) -> str:
     unless it is one of a pair. What another import brings in for the written vendor under the same
     name is none.
     """
-    words, scope = _words(text), site
+    words, scope = _list_words(text), site
     while True:
         clashing = scope.memoize(
-            "clashing", scope.container, make=partial(_clashing_imports, scope)
+            "clashing", scope.container, make=partial(_index_clashing_imports, scope)
         )
         for name in sorted(words & clashing.keys()):
-            if not any(_is_for_written(scope, each) for each in _imported(scope)[name]):
+            if not any(_is_for_written(scope, each) for each in _index_imports(scope)[name]):
                 return name
         if scope.outer is None or scope.kind == "mod_item":
             return ""
@@ -248,7 +248,7 @@ def _is_for_written(site: Site, use: counterparts.Sibling) -> bool:
     return not alone or feature_conflicts.is_pair(site, use[0], conditions)
 
 
-def _gated(site: Site) -> list[Node]:
+def _list_gated_siblings(site: Site) -> list[Node]:
     """Return what stands under the source vendor's feature beside a site."""
     job = site.job
     return [
@@ -256,35 +256,35 @@ def _gated(site: Site) -> list[Node]:
     ]
 
 
-def _gated_by_word(site: Site) -> Mapping[str, list[Node]]:
+def _index_gated_siblings(site: Site) -> Mapping[str, list[Node]]:
     """Return the gated siblings that use a word, by the word."""
 
     def index() -> dict[str, list[Node]]:
         found: dict[str, list[Node]] = {}
-        for node in _gated(site):
-            for word in _words(node_text(node)):
+        for node in _list_gated_siblings(site):
+            for word in _list_words(node_text(node)):
                 found.setdefault(word, []).append(node)
         return found
 
     return site.memoize("words", site.container, make=index)
 
 
-def _clashing_imports(site: Site) -> dict[str, list[Node]]:
+def _index_clashing_imports(site: Site) -> dict[str, list[Node]]:
     """Return the gated imports beside a site by the names that stay as they are."""
     found: dict[str, list[Node]] = {}
-    for node in _gated(site):
-        for name in _clashing(site, node) if node.type == "use_declaration" else ():
+    for node in _list_gated_siblings(site):
+        for name in _list_clashing_names(site, node) if node.type == "use_declaration" else ():
             found.setdefault(name, []).append(node)
     return found
 
 
-def _clashing(site: Site, use: Node) -> list[str]:
+def _list_clashing_names(site: Site, use: Node) -> list[str]:
     """Return the names of an import that stay as they are although its path is renamed."""
     if not site.job.rename_changes_code(field_text(use, "argument")):
         return []
     return [n for n in find_imported_names(use) if site.job.rename(n) == n]
 
 
-def _words(text: str) -> frozenset[str]:
+def _list_words(text: str) -> frozenset[str]:
     """Return the words of a piece of Rust that are no part of a longer path."""
     return frozenset(_WORD.findall(strip_comments_and_strings(text)))

@@ -79,11 +79,9 @@ def is_written_by_hand(expected: str, standing: SourceFile) -> bool:
     would define things twice.
     """
     wanted = SourceFile(standing.path, expected.encode())
-    known = {item.key for item in _items(wanted, wanted.tree.root_node)}
+    known = {item.key for item in _find_items(wanted.tree.root_node)}
     own = [
-        item
-        for item in _items(standing, standing.tree.root_node)
-        if item.node.type != "use_declaration"
+        item for item in _find_items(standing.tree.root_node) if item.node.type != "use_declaration"
     ]
     return sum(item.key not in known for item in own) * 2 > len(own)
 
@@ -115,7 +113,7 @@ def _compare(
     missing: list[MissingItem],
     differing: list[DifferingItem],
 ) -> None:
-    present = {item.key: item for item in _items(standing, standing_node)}
+    present = {item.key: item for item in _find_items(standing_node)}
     imported = _find_imported(standing_node)
     end = standing_node.start_byte
     for child in standing_node.children:
@@ -126,7 +124,7 @@ def _compare(
         else:
             break
     after = end
-    for item in _items(wanted, wanted_node):
+    for item in _find_items(wanted_node):
         symbol = "::".join(s for s in (outer, item.symbol) if s)
         found = present.get(item.key)
         text = wanted.text(item.start, item.end)
@@ -163,7 +161,7 @@ def _find_imported(container: Node) -> frozenset[str]:
     )
 
 
-def _items(source: SourceFile, container: Node) -> Iterator[_Item]:
+def _find_items(container: Node) -> Iterator[_Item]:
     seen: Counter[tuple[str, ...]] = Counter()
     for node, attributes in group_attributes(container):
         if node.type not in ITEMS:

@@ -18,6 +18,7 @@ from portkit.context import intent as wants
 from portkit.context.device_queries import list_chain_links
 from portkit.context.port_job import Gating, Site
 from portkit.port import (
+    copied_values,
     counterparts,
     cuda_tools,
     enum_variants,
@@ -28,12 +29,13 @@ from portkit.port import (
     unique_names,
 )
 from portkit.port.copy_item import copy_range, copy_site
+from portkit.port.cuda_only_sites import find_cuda_only_reason, withhold_counterpart
 from portkit.port.dispatch_shim import copy_under_name, rename_function
 from portkit.port.insert_position import insert_after_member, insert_after_site
 from portkit.port.item_patches import is_text_replaced
 from portkit.port.peer_arms import exclude_peer_arms
-from portkit.port.review_checks import apply_review_checks
-from portkit.port.vetoes import PlannedCopy, find_method_imports, find_veto, runs_cuda_tool
+from portkit.port.review_reasons import add_review_reasons, join_messages
+from portkit.port.vetoes import find_method_imports, find_veto
 from portkit.syntax import patterns, python_nodes, toml_nodes
 from portkit.syntax.cfg import parse_cfg, widen_condition
 from portkit.syntax.imports import import_unnamed
@@ -84,26 +86,24 @@ def make_finding(site: Site, code: str, intent: wants.Intent) -> Finding:
         return replace(finding, applicability=Applicability.SAFE) if replaced else finding
     if isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO:
         widens = isinstance(intent, wants.WidenCondition)
-        return apply_review_checks(site, finding, widens=widens)
+        if alone := find_cuda_only_reason(site, finding.edits, widens=widens):
+            return withhold_counterpart(site, finding, alone)
+        return add_review_reasons(site, finding, widens=widens)
     return finding
 
 
-def _finding(
+def _build_finding(
     site: Site,
     code: str,
     intent: wants.Intent,
     *edits: Edit,
     stands: bool = False,
     claims: tuple[Span, ...] = (),
-    applicability: Applicability | None = None,
 ) -> Finding:
     """Return a finding; one that writes nothing has no edits, whatever is passed."""
-    trust = applicability or (Applicability.REVIEW if intent.review else Applicability.SAFE)
-    status = Status.PORTED if stands else Status.TODO
-    if trust in (Applicability.KEEP, Applicability.MANUAL) or isinstance(
-        intent, wants.LeaveUnchanged
-    ):
-        status = Status.NONE
+    is_manual = intent.applicability is Applicability.MANUAL
+    trust = Applicability.REVIEW if intent.review and not is_manual else intent.applicability
+    status = Status.PORTED if stands else intent.status
     return Finding(
         code=code,
         path=site.source.path,
@@ -117,64 +117,59 @@ def _finding(
         claims=(claims or (site.span,)) if intent.claims is None else intent.claims,
         entry=intent.entry,
         shadowed=intent.shadowed,
-        types=_types(site),
+        types=_find_types(site),
         renamed=intent.renamed,
     )
 
 
-def _types(site: Site) -> tuple[str, ...]:
-    """Return the enum of a variant, or the types that the pattern of an arm names."""
+def _find_types(site: Site) -> tuple[str, ...]:
+    """Return the owner of a variant or a field, or the types that the pattern of an arm names."""
     if site.kind == "match_arm" and (pattern := site.node.child_by_field_name("pattern")):
         return patterns.find_enum_names(pattern, site.scope.type_name)
-    owner = site.node.parent and site.node.parent.parent if site.kind == "enum_variant" else None
-    return (field_text(owner, "name"),) if owner is not None else ()
+    if site.kind not in ("enum_variant", "field_declaration") or site.node.parent is None:
+        return ()
+    owner = site.node.parent.parent
+    if owner is None or owner.type not in ("enum_item", "struct_item"):
+        return ()
+    return (field_text(owner, "name"),)
 
 
-def _keep(site: Site, code: str, intent: wants.Intent) -> Finding:
-    trust = Applicability.REVIEW if intent.review else Applicability.KEEP
-    return _finding(site, code, intent, applicability=trust)
-
-
-def _ask(site: Site, code: str, intent: wants.Intent) -> Finding:
-    return _finding(site, code, intent, applicability=Applicability.MANUAL)
-
-
-def _stop(site: Site, code: str, intent: wants.Intent, reason: str) -> Finding:
+def _refuse(site: Site, code: str, intent: wants.Intent, reason: str) -> Finding:
     """Return the finding of an intent that a person must carry out."""
     manual = wants.RequireManual(
         intent.construct, reason, symbol=intent.symbol, claims=intent.claims
     )
-    return _ask(site, code, manual)
+    return _build_finding(site, code, manual)
 
 
-def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
+def _write_copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     """Find the counterpart, ask the vetoes, gate, place."""
     if reason := gating.explain_no_copy(site):
         kept = wants.LeaveUnchanged(intent.construct, reason, symbol=intent.symbol)
-        return _keep(site, code, kept)
-    text = intent.text or feature_conflicts.write_exclusive_copy(site, _copied(site, intent.name))
+        return _build_finding(site, code, kept)
+    text = intent.text or feature_conflicts.write_exclusive_copy(
+        site, _render_copy(site, intent.name)
+    )
     if not text.strip():
         kept = wants.LeaveUnchanged(
             intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True
         )
-        return _keep(site, code, kept)
+        return _build_finding(site, code, kept)
     found = counterparts.find_counterpart(site, text, intent.name)
-    maker = site.job.vendor.source_maker
-    speaks = rf'"[^"]*(?<![\w./-]){re.escape(maker)}(?![\w./-])[^"]*"'
-    if re.search(speaks, text if found is None else site.source.slice(found), re.IGNORECASE):
-        message = f"{intent.message}; a text in it speaks of {maker}: say what is true here"
-        intent = replace(intent, message=message, review=True)
+    doubt = found and copied_values.explain_maker_text(site.job, site.source.slice(found))
+    if doubt:
+        intent = replace(intent, message=join_messages(intent.message, doubt), review=True)
     alone = feature_conflicts.find_feature_conflict(site)
     gives_way = "" if alone or intent.text else feature_conflicts.explain_giving_way(site)
     joined: tuple[Edit, ...] = ()
     if not (alone or gives_way or found) and feature_conflicts.explain_clash(site):
         joined = feature_conflicts.split_shared_impl(site)
     if found is None:
-        planned = PlannedCopy(site, text, gives_way=bool(alone or gives_way or joined))
-        if reason := find_veto(planned):
-            return _stop(site, code, replace(intent, claims=None), reason)
+        either = bool(alone or gives_way or joined)
+        if reason := find_veto(site, text, gives_way=either):
+            return _refuse(site, code, replace(intent, claims=None), reason)
     if joined:
-        return _finding(site, code, replace(intent, message=_IN_BOTH), *joined)
+        return _build_finding(site, code, replace(intent, message=_IN_BOTH), *joined)
     if alone is not None and site.job.rename(site.name) == site.name:
         intent = replace(intent, message=alone.reason)
     if gives_way:
@@ -183,7 +178,7 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
     edits = list(feature_conflicts.exclude_original(site)) if alone is not None else []
     if site.source.path.endswith(".rs") and gating.requires_feature(site, text):
         text = gating.gate_copy(site, text)
-        twin = _twin(site, intent.name)
+        twin = _write_twin(site, intent.name)
         attribute = normalize_rust(gating.write_feature_attribute(site.job))
         if found is None:
             text += twin
@@ -195,22 +190,22 @@ def _copy(site: Site, code: str, intent: wants.CopySite) -> Finding:
         after = enum_variants.find_variant_position(site) if is_variant else site
         edits.append(insert_after_site(after, text, named))
     claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
-    finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+    finding = _build_finding(site, code, intent, *edits, stands=not edits, claims=claims)
     if site.kind != "match_arm":
         return finding
     pattern = node_text(site.node.child_by_field_name("pattern"))
-    return _or_error(site, finding, intent.text.partition(" => ")[0] or site.job.rename(pattern))
+    return _add_error_arm(site, finding, intent.pattern or site.job.rename(pattern))
 
 
-def _copy_as(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
+def _write_copy_under_name(site: Site, code: str, intent: wants.CopyUnderName) -> Finding:
     edits, found = copy_under_name(site, intent)
-    if edits and (reason := runs_cuda_tool(site, copy_site(site))):
-        return _stop(site, code, replace(intent, claims=None), reason)
+    if edits and (reason := cuda_tools.explain_cuda_run(site, copy_site(site))):
+        return _refuse(site, code, replace(intent, claims=None), reason)
     claims = exclude_peer_arms(site, (site.span, *([found] if found else [])))
-    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+    return _build_finding(site, code, intent, *edits, stands=not edits, claims=claims)
 
 
-def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
+def _add_error_arm(site: Site, finding: Finding, pattern: str) -> Finding:
     """Return the finding of an arm with the one that answers with an error if it is left out.
 
     Where such a one stands, the arm takes its place.
@@ -219,7 +214,7 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
         return finding
     error = error_arms.find_error_arm(site, pattern)
     if error is None:
-        return replace(finding, fallback_edits=error_arms.add_error_arm(site, pattern))
+        return replace(finding, error_edits=error_arms.add_error_arm(site, pattern))
     gone = error_arms.remove_error_arm(site, error)
     return replace(
         finding,
@@ -229,7 +224,7 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
     )
 
 
-def _copied(site: Site, name: str) -> str:
+def _render_copy(site: Site, name: str) -> str:
     """Return the copy of a site in the language of its file."""
     names = site.job.vendor.names
     if site.is_python:
@@ -252,7 +247,7 @@ def _copied(site: Site, name: str) -> str:
     return rename_function(copy, name) if name else copy
 
 
-def _twin(site: Site, name: str) -> str:
+def _write_twin(site: Site, name: str) -> str:
     """Return the function that answers where the feature is off, unless it stands."""
     if site.kind != "function_item" or site.job.gating is not Gating.CFG:
         return ""
@@ -262,7 +257,7 @@ def _twin(site: Site, name: str) -> str:
     return "" if stands else twin
 
 
-def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
+def _write_branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
     condition = site.node.child_by_field_name("condition")
     body = site.node.child_by_field_name("consequence")
     assert condition is not None  # a rule wants a branch of a whole `if` alone
@@ -272,17 +267,17 @@ def _branch(site: Site, code: str, intent: wants.AddBranch) -> Finding:
     found = counterparts.find_branch(site)
     claims = (span,) if found is None else (span, found)
     if found is None and gating.requires_cfg(site) and site.job.mentions_gated(copy):
-        return _stop(site, code, replace(intent, claims=claims), _NO_BRANCH)
+        return _refuse(site, code, replace(intent, claims=claims), _NO_BRANCH)
     if found is None and (reason := cuda_tools.explain_uncopied_call(site, copy)):
-        return _stop(site, code, replace(intent, claims=claims), reason)
+        return _refuse(site, code, replace(intent, claims=claims), reason)
     edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
-    return _finding(site, code, intent, edit, stands=found is not None, claims=claims)
+    return _build_finding(site, code, intent, edit, stands=found is not None, claims=claims)
 
 
-def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
+def _join_patterns(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
     members = (member for listed in intent.lists for member in listed)
     if any(site.source.slice(member).startswith("|") for member in members):
-        return _ask(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
+        return _build_finding(site, code, wants.RequireManual(intent.construct, _NO_MEMBER))
     wanted = or_patterns.plan_joins(site, intent)
     stands = or_patterns.are_joined(site, intent, wanted)
     if not stands and or_patterns.cannot_join(site, intent, wanted):
@@ -291,18 +286,18 @@ def _join(site: Site, code: str, intent: wants.JoinPatterns) -> Finding:
         edits: tuple[Edit, ...] = (or_patterns.add_own_arm(site, intent, wanted),)
         if or_patterns.mentions_cuda_after_pattern(site, intent) and not intent.review:
             intent = replace(intent, message=f"copy the arm for {site.job.vendor.title}")
-        if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
-            return _ask(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
+        if site.kind == "macro_invocation" and not _may_be_a_match(site, edits[0].text):
+            return _build_finding(site, code, wants.RequireManual(intent.construct, _NO_MATCH))
     else:
         edits = or_patterns.join_patterns(intent, wanted)
     claims = or_patterns.list_covered_spans(site, intent)
-    finding = _finding(site, code, intent, *edits, stands=stands, claims=claims)
+    finding = _build_finding(site, code, intent, *edits, stands=stands, claims=claims)
     if site.kind != "match_arm":
         return finding
-    return _or_error(site, finding, or_patterns.write_own_pattern(site, intent, wanted))
+    return _add_error_arm(site, finding, or_patterns.write_own_pattern(site, intent, wanted))
 
 
-def _may_be_a_match(site: Site, intent: wants.JoinPatterns, text: str) -> bool:
+def _may_be_a_match(site: Site, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
     value, members, guard = patterns.parse_matches_macro(site.node)
@@ -317,7 +312,7 @@ def _may_be_a_match(site: Site, intent: wants.JoinPatterns, text: str) -> bool:
     return parses_as_items(f"fn f() {{ {text} }}")
 
 
-def _enlist(site: Site, code: str, intent: wants.AddToList) -> Finding:
+def _add_to_list(site: Site, code: str, intent: wants.AddToList) -> Finding:
     job, source = site.job, site.source
     listed = {normalize_rust(each) for each in intent.listed}
     if site.kind == "use_declaration":
@@ -339,10 +334,10 @@ def _enlist(site: Site, code: str, intent: wants.AddToList) -> Finding:
         head = "".join(f"{node_text(each)} " for each in shown) + "use "
         lines = [gating.gate_copy(site, f"{head}{m.path};") for m in apart]
         edits.append(insert_after_site(site, f"\n{site.indent}".join(lines)))
-    return _finding(site, code, intent, *edits, stands=not missing)
+    return _build_finding(site, code, intent, *edits, stands=not missing)
 
 
-def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
+def _widen_condition(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
     job, node = site.job, intent.condition
     start, end = node.start_byte, node.end_byte
     text = site.source.text(start, end)
@@ -360,7 +355,7 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
         )
         cfg = parse_cfg(text)
         if edits[0].text == text:
-            return _ask(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
+            return _build_finding(site, code, wants.RequireManual(intent.construct, _NO_CONDITION))
         either = frozenset(each for pair in job.counterparts.items() for each in pair)
         both = cfg is not None and cfg.without(either) is False
         if cfg is not None and (
@@ -370,12 +365,12 @@ def _widen(site: Site, code: str, intent: wants.WidenCondition) -> Finding:
     elif site.is_python:
         copy = python_nodes.rename_python(job.vendor.names, node)
         stands = copy in node_text(intent.within)
-        edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
+        edits = _join_by_or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
     else:
         copy = intent.copy or job.rename(text)
         stands = _stands_behind(site, intent.within, normalize_rust(copy))
         edits = (Edit(start, end, join_by_or(node, text, copy)),)
-    return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+    return _build_finding(site, code, intent, *edits, stands=stands, claims=claims)
 
 
 class _Chain(Value, frozen=True):
@@ -407,7 +402,7 @@ def _stands_behind(site: Site, holder: Node, copy: str) -> bool:
     return may_be and chain.text.find(copy, chain.starts[holder.id]) >= 0
 
 
-def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:
+def _join_by_or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:
     start, end = node.start_byte, node.end_byte
     if in_brackets:
         return Edit(start, start, "("), Edit(end, end, f"{added})")
@@ -424,13 +419,13 @@ def _is_operand_of_or(node: Node) -> bool:
     )
 
 
-def _add(site: Site, code: str, intent: wants.InsertText) -> Finding:
+def _insert_text(site: Site, code: str, intent: wants.InsertText) -> Finding:
     found = counterparts.find_sibling_named(site, intent.name) if intent.name else None
     edit = Edit(intent.at, intent.at, intent.text)
-    return _finding(site, code, intent, edit, stands=found is not None)
+    return _build_finding(site, code, intent, edit, stands=found is not None)
 
 
-def _arms(site: Site, code: str, intent: wants.InsertArms) -> Finding:
+def _insert_arms(site: Site, code: str, intent: wants.InsertArms) -> Finding:
     """Set arms before the last one, unless they stand or a person wrote some between the two."""
     job, last = site.job, site.node.named_children[-1]
     text = gating.gate_arms(job, intent.text)
@@ -444,10 +439,10 @@ def _arms(site: Site, code: str, intent: wants.InsertArms) -> Finding:
     indent = site.source.indent(last.start_byte)
     text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
     edit = Edit(last.start_byte, last.start_byte, text)
-    return _finding(site, code, intent, edit, stands=stands)
+    return _build_finding(site, code, intent, edit, stands=stands)
 
 
-def _replace(site: Site, code: str, intent: wants.ReplaceText) -> Finding:
+def _replace_text(site: Site, code: str, intent: wants.ReplaceText) -> Finding:
     text = site.code
     if intent.sign:
         stands = intent.within is not None and normalize_rust(intent.sign) in normalize_rust(
@@ -458,20 +453,20 @@ def _replace(site: Site, code: str, intent: wants.ReplaceText) -> Finding:
     start = site.node.start_byte + len(text[: text.index(intent.old)].encode()) if not stands else 0
     edit = Edit(start, start + len(intent.old.encode()), intent.new)
     claims = (Span(site.node.start_byte, site.node.end_byte),)
-    return _finding(site, code, intent, edit, stands=stands, claims=claims)
+    return _build_finding(site, code, intent, edit, stands=stands, claims=claims)
 
 
 _WRITERS: Mapping[type[wants.Intent], Callable[[Site, str, Any], Finding]] = {
-    wants.InsertText: _add,
-    wants.InsertArms: _arms,
-    wants.RequireManual: _ask,
-    wants.AddBranch: _branch,
-    wants.CopySite: _copy,
-    wants.CopyUnderName: _copy_as,
-    wants.AddToList: _enlist,
-    wants.JoinPatterns: _join,
-    wants.LeaveUnchanged: _keep,
-    wants.ReplaceText: _replace,
-    wants.AlreadyPorted: lambda site, code, intent: _finding(site, code, intent, stands=True),
-    wants.WidenCondition: _widen,
+    wants.InsertText: _insert_text,
+    wants.InsertArms: _insert_arms,
+    wants.RequireManual: _build_finding,
+    wants.AddBranch: _write_branch,
+    wants.CopySite: _write_copy,
+    wants.CopyUnderName: _write_copy_under_name,
+    wants.AddToList: _add_to_list,
+    wants.JoinPatterns: _join_patterns,
+    wants.LeaveUnchanged: _build_finding,
+    wants.ReplaceText: _replace_text,
+    wants.AlreadyPorted: _build_finding,
+    wants.WidenCondition: _widen_condition,
 }

@@ -68,15 +68,15 @@ def explain_variant_review(site: Site) -> str:
     name = site.job.rename(site.name)
     if (own := site.node.child_by_field_name("value")) is not None:
         return (
-            f"`{name}` gets `{_number(site)}`, which is free, since `{site.name}` has"
+            f"`{name}` gets `{_choose_number(site)}`, which is free, since `{site.name}` has"
             f" `{node_text(own)}`. Check what stores or sends the number"
         )
-    if _default(site) is not None:
+    if _find_default_attribute(site) is not None:
         return (
             f"`{site.name}` stays the default, since an enum has one. Check which is the default"
             f" for {site.job.vendor.title}"
         )
-    reason = _numbered(site)
+    reason = _explain_numbers(site)
     return (
         f"{reason}. `{name}` is the last one, so that the others keep their places. Check what"
         " counts or compares them"
@@ -88,18 +88,18 @@ def explain_variant_review(site: Site) -> str:
 def explain_uncopied_variant(site: Site) -> str:
     """Return why no copy of a variant would compile, or an empty string."""
     own = site.node.child_by_field_name("value") if site.kind == "enum_variant" else None
-    return _NO_NUMBER if own is not None and _number(site) is None else ""
+    return _NO_NUMBER if own is not None and _choose_number(site) is None else ""
 
 
 def list_variant_changes(site: Site) -> Iterator[tuple[Span, str]]:
     """Yield what the copy of a variant has otherwise than by its name, as spans and texts."""
     if site.kind != "enum_variant":
         return
-    if (default := _default(site)) is not None:
+    if (default := _find_default_attribute(site)) is not None:
         following = re.compile(rb"\s*").match(site.source.data, default.end_byte)
         assert following is not None  # the pattern matches the empty string
         yield Span(default.start_byte, following.end()), ""
-    given = _number(site) if _numbered(site) else ""
+    given = _choose_number(site) if _explain_numbers(site) else ""
     if not given:
         return
     own = site.node.child_by_field_name("value")
@@ -111,28 +111,28 @@ def list_variant_changes(site: Site) -> Iterator[tuple[Span, str]]:
 
 def find_variant_position(site: Site) -> Site:
     """Return the variant that the copy of a variant stands behind."""
-    if not _numbered(site):
+    if not _explain_numbers(site):
         return site
     last, attributes = [each for each in site.siblings if each[0].type == "enum_variant"][-1]
     return replace(site, node=last, attributes=attributes)
 
 
-def _default(site: Site) -> Node | None:
+def _find_default_attribute(site: Site) -> Node | None:
     """Return the attribute that makes a variant the default one, if it has it."""
     found = (a for a in site.attributes if node_text(a).replace(" ", "") == "#[default]")
     return next(found, None)
 
 
-def _numbered(site: Site) -> str:
+def _explain_numbers(site: Site) -> str:
     """Return why the numbers or the order of the variants count, or an empty string."""
-    return site.memoize("numbered", site.container, make=lambda: _why_numbered(site))
+    return site.memoize("numbered", site.container, make=lambda: _explain_enum_numbers(site))
 
 
-def _why_numbered(site: Site) -> str:
+def _explain_enum_numbers(site: Site) -> str:
     enum = site.outer.outer if site.outer is not None else None
     if enum is None or enum.kind != "enum_item":
         return ""
-    if any(node.child_by_field_name("value") is not None for node in _variants(site)):
+    if any(node.child_by_field_name("value") is not None for node in _list_variants(site)):
         return "The variants have numbers"
     heads = [node_text(a) for a in enum.attributes if a.type == "attribute_item"]
     if any(re.search(r"\brepr\s*\(", head) for head in heads):
@@ -142,26 +142,26 @@ def _why_numbered(site: Site) -> str:
     derived = [d for h in heads if "derive" in h for d in re.findall(r"\w+", h) if d in _DERIVES]
     if derived:
         return f"`{derived[0]}` counts or orders the variants"
-    return f"A cast numbers the variants: `{cast}`" if (cast := _cast(site, enum.name)) else ""
+    return f"A cast numbers the variants: `{cast}`" if (cast := _find_cast(site, enum.name)) else ""
 
 
-def _variants(site: Site) -> list[Node]:
+def _list_variants(site: Site) -> list[Node]:
     return [node for node, _ in site.siblings if node.type == "enum_variant"]
 
 
-def _cast(site: Site, enum: str) -> str:
+def _find_cast(site: Site, enum: str) -> str:
     """Return a cast of a value of an enum without fields to a number, if there may be one."""
-    if any(node.child_by_field_name("body") is not None for node in _variants(site)):
+    if any(node.child_by_field_name("body") is not None for node in _list_variants(site)):
         return ""  # rustc: E0605
     for source in site.job.workspace.sources.values():
         if source.path.endswith(".rs") and enum.encode() in source.data:
             text = source.data.decode(errors="replace")
-            if found := _cast_in(text, enum):
+            if found := _find_cast_in_file(text, enum):
                 return found
     return ""
 
 
-def _cast_in(text: str, enum: str) -> str:
+def _find_cast_in_file(text: str, enum: str) -> str:
     """Return a cast of a value of an enum in a file, as far as the file says its type."""
     cast = re.search(rf"\b{enum}::\w+\s+as\s+{_INTEGER.pattern}\b", text)
     if cast is not None:
@@ -174,48 +174,50 @@ def _cast_in(text: str, enum: str) -> str:
     return next((m[0] for m in casts if m[1] in values), "")
 
 
-def _number(site: Site) -> str | None:
+def _choose_number(site: Site) -> str | None:
     """Return the number that the copy of a variant is given.
 
     Nothing where rustc gives it one; None where it is not known which is free.
     """
     own = site.node.child_by_field_name("value")
-    numbers = _numbers(site)
+    numbers = _read_numbers(site)
     if own is None:
-        return "" if numbers is None or _is_free(site, numbers) else _free(site, numbers)
-    return None if numbers is None else _free(site, numbers) or None
+        return (
+            "" if numbers is None or _is_free(site, numbers) else _find_free_number(site, numbers)
+        )
+    return None if numbers is None else _find_free_number(site, numbers) or None
 
 
 def _is_free(site: Site, numbers: Sequence[int]) -> bool:
     """Whether the number that rustc gives to one more variant behind the last is free."""
     following = numbers[-1] + 1
-    return following not in numbers and following <= _largest(site)
+    return following not in numbers and following <= _find_largest_number(site)
 
 
-def _numbers(site: Site) -> list[int] | None:
+def _read_numbers(site: Site) -> list[int] | None:
     """Return the numbers of the variants, if all are literals, shifts of 1 or constants of these.
 
     A constant is one of the same file.
     """
     found: list[int] = []
-    for variant in _variants(site):
+    for variant in _list_variants(site):
         value = variant.child_by_field_name("value")
         if value is None:
             found.append(found[-1] + 1 if found else 0)
             continue
-        number = _value(node_text(value))
+        number = _read_value(node_text(value))
         if number is None and value.type in ("identifier", "scoped_identifier"):
             name = re.escape(node_text(value).rpartition("::")[2])
             constant = rf"\bconst\s+{name}\s*:[^=;]*=\s*([^;]+?)\s*;"
             said = re.search(constant, site.source.data.decode(errors="replace"))
-            number = _value(said[1]) if said is not None else None
+            number = _read_value(said[1]) if said is not None else None
         if number is None:
             return None
         found.append(number)
     return found
 
 
-def _value(text: str) -> int | None:
+def _read_value(text: str) -> int | None:
     if len(text) > _LONGEST:
         return None
     if shift := _SHIFT.fullmatch(text):
@@ -227,33 +229,33 @@ def _value(text: str) -> int | None:
     return None
 
 
-def _free(site: Site, numbers: Sequence[int]) -> str:
+def _find_free_number(site: Site, numbers: Sequence[int]) -> str:
     """Return a number that no variant has, spelled as that of the site; nothing if none fits."""
     own = field_text(site.node, "value")
-    most = _largest(site)
+    most = _find_largest_number(site)
     flags = [n for n in numbers if n]
     if (len(flags) > 1 or "<<" in own) and all(n > 0 and n & (n - 1) == 0 for n in flags):
         shift = max(flags).bit_length()
         if "<<" in own:
             return re.sub(r"(<<\s*)\d+", rf"\g<1>{shift}", own) if 1 << shift <= most else ""
         if max(flags) > 2 and 1 << shift <= most:
-            return _spelled(1 << shift, own)
+            return _spell_number(1 << shift, own)
     taken = {*numbers}
-    first = numbers[[node.id for node in _variants(site)].index(site.node.id)] + 1
+    first = numbers[[node.id for node in _list_variants(site)].index(site.node.id)] + 1
     room = min(len(taken) + 1, _MOST)
     tried = [max(numbers) + 1, *range(first, first + room), *range(room)]
     free = next((n for n in tried if n not in taken and n <= most), None)
-    return "" if free is None else _spelled(free, own)
+    return "" if free is None else _spell_number(free, own)
 
 
-def _spelled(number: int, like: str) -> str:
+def _spell_number(number: int, like: str) -> str:
     """Return a number in the notation of another."""
     suffix = re.search(r"(?<![\da-fA-Fx])[iu](?:8|16|32|64|128|size)$", like)
     digits = f"{number:#04x}" if like.lower().startswith("0x") else str(number)
     return digits + (suffix[0] if suffix else "")
 
 
-def _largest(site: Site) -> int:
+def _find_largest_number(site: Site) -> int:
     """Return the largest number that a variant may have: ``isize``'s where no ``repr`` says."""
     enum = site.outer.outer if site.outer is not None else None
     heads = " ".join(node_text(a) for a in enum.attributes) if enum is not None else ""

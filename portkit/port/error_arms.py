@@ -14,7 +14,7 @@ which fits any type (the Rust reference, "Never type") and may stand in a ``cons
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,59 +23,18 @@ from tree_sitter import Node
 from portkit.context.port_job import Gating, PortJob, Site
 from portkit.port import gating
 from portkit.port.insert_position import insert_after_site
+from portkit.port.match_facts import LEFT_OUT, is_guarded, read_match
 from portkit.syntax import patterns
-from portkit.syntax.source_file import COMMENTS, field_text, node_text
-from portkit.syntax.value import Value
-from portkit.workspace.finding import Applicability, Edit, Finding, Status
+from portkit.syntax.source_file import field_text, node_text
+from portkit.workspace.finding import Edit, Finding, Status
 
-_BEGIN: Final = "left out: "
 _REASON: Final = "\0"
 """Stands for the reason, which is known when it is known what is left out."""
-_ERROR: Final = re.compile(rf'[\w:]+!\(\s*"{_BEGIN}')
-_TRANSPARENT: Final = frozenset(
-    {"match_pattern", "mut_pattern", "ref_pattern", "reference_pattern", "tuple_pattern"}
-)
-"""Patterns that take what their members take."""
-_BAIL: Final = re.compile(r"((?:\w+::)*bail)!")
-
-
-class _MatchFacts(Value, frozen=True):
-    """A ``match``: whether an arm takes the rest, how it turns values away, and what is left out.
-
-    Each arm of a ``match`` asks for it, so it is made once.
-    """
-
-    takes_all: bool
-    macro: str
-    left_out: Mapping[tuple[str, ...], Node]
-
-
-def _of_match(site: Site) -> _MatchFacts:
-    """Return what the ``match`` of an arm is."""
-
-    def look() -> _MatchFacts:
-        arms = [node for node, _ in site.siblings if node.type == "match_arm"]
-        bails = (_BAIL.match(field_text(arm, "value")) for arm in arms)
-        macro = next((found[1] for found in bails if found), "panic")
-        # In reverse, so that the first of two arms stays.
-        gone = {
-            patterns.pattern_key(field_text(arm, "pattern")): arm
-            for arm in reversed(arms)
-            if is_error_arm(arm)
-        }
-        return _MatchFacts(any(map(is_catch_all, arms)), macro, gone)
-
-    return site.memoize("left out", site.container, make=look)
-
-
-def is_error_arm(arm: Node) -> bool:
-    """Whether an arm stands for one that is left out, and so is no counterpart of anything."""
-    return _ERROR.match(field_text(arm, "value")) is not None
 
 
 def find_error_arm(site: Site, pattern: str) -> Node | None:
     """Return the arm beside a site that stands for one on what a pattern asks for."""
-    return _of_match(site).left_out.get(patterns.pattern_key(pattern))
+    return read_match(site).error_arms.get(patterns.pattern_key(pattern))
 
 
 def remove_error_arm(site: Site, arm: Node) -> Edit:
@@ -86,7 +45,7 @@ def remove_error_arm(site: Site, arm: Node) -> Edit:
 
 def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
     """Return the edit that writes such an arm, with a mark for the reason; none if not needed."""
-    match = _of_match(site)
+    match = read_match(site)
     if " if " in pattern or match.takes_all:
         return ()
     first = site.node.child_by_field_name("pattern")
@@ -99,49 +58,31 @@ def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
 
 def write_error_value(macro: str) -> str:
     """Return the value of an arm that answers with an error, with a mark for the reason."""
-    return f'{macro}!("{_BEGIN}{_REASON}")'
+    return f'{macro}!("{LEFT_OUT}{_REASON}")'
 
 
-def exclude_with_error_arm(finding: Finding, reason: str) -> Finding:
-    """Return the finding of a place that is left out, with the arm that answers with an error."""
+def write_error_arm(finding: Finding, reason: str) -> Finding:
+    """Return the finding of an arm that is left out; it writes one that answers with an error."""
     said = re.sub(r'["\\]', r"\\\g<0>", " ".join(reason.split()))
     said = said.replace("{", "{{").replace("}", "}}")
     return replace(
         finding,
-        applicability=Applicability.KEEP,
         status=Status.TODO,
-        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.fallback_edits),
-        message=f"left out by an arm that answers with an error: {reason}",
+        edits=tuple(e._replace(text=e.text.replace(_REASON, said)) for e in finding.error_edits),
+        writes_error_arm=True,
         reason=reason,
-    )
-
-
-def is_catch_all(arm: Node) -> bool:
-    """Whether an arm takes whatever comes, in every build."""
-    pattern = arm.child_by_field_name("pattern")
-    conditional = any(child.type == "attribute_item" for child in arm.children)
-    if pattern is None or conditional or pattern.child_by_field_name("condition") is not None:
-        return False
-    return _is_any(pattern)
-
-
-def _is_any(pattern: Node) -> bool:
-    """Whether a pattern takes any value: ``_``, a name, or a tuple of such."""
-    if pattern.type == "identifier":
-        return not node_text(pattern)[:1].isupper()
-    return pattern.type in ("_", "remaining_field_pattern", "mutable_specifier") or (
-        pattern.type in _TRANSPARENT and all(map(_is_any, _members(pattern)))
     )
 
 
 def strip_bindings(pattern: Node) -> str:
     """Return a pattern that asks for the same and binds nothing."""
-    inner = _members(pattern)
+    inner = patterns.list_parts(pattern)
     match pattern.type:
         case "tuple_struct_pattern":
             return f"{node_text(inner[0])}({', '.join(map(strip_bindings, inner[1:]))})"
         case "struct_pattern":
-            return f"{node_text(inner[0])} {{ {', '.join([*_fields(inner[1:]), '..'])} }}"
+            fields = ", ".join([*_strip_field_bindings(inner[1:]), ".."])
+            return f"{node_text(inner[0])} {{ {fields} }}"
         case "tuple_pattern":
             last = "," if len(inner) == 1 and node_text(pattern)[:-1].rstrip().endswith(",") else ""
             return f"({', '.join(map(strip_bindings, inner))}{last})"
@@ -154,12 +95,7 @@ def strip_bindings(pattern: Node) -> str:
     return "_" if any(True for _ in patterns.find_bindings(pattern)) else node_text(pattern)
 
 
-def _members(pattern: Node) -> list[Node]:
-    """Return what a pattern is made of; the grammar gives ``_`` no name."""
-    return [c for c in pattern.children if c.type == "_" or (c.is_named and c.type not in COMMENTS)]
-
-
-def _fields(members: list[Node]) -> Iterator[str]:
+def _strip_field_bindings(members: list[Node]) -> Iterator[str]:
     """Yield the fields of a pattern that ask for something."""
     for field in members:
         pattern = field.child_by_field_name("pattern")
@@ -167,7 +103,7 @@ def _fields(members: list[Node]) -> Iterator[str]:
             yield f"{field_text(field, 'name')}: {asked}"
 
 
-def move_to_fallback_arm(site: Site) -> Edit | None:
+def join_shared_arm(site: Site) -> Edit | None:
     """Return the edit by which the written vendor takes the arm that others share, if there is one.
 
     It joins the arm's pattern. Where the site stands under a condition, or the vendor's variant
@@ -177,13 +113,13 @@ def move_to_fallback_arm(site: Site) -> Edit | None:
     job = site.job
     wanted = patterns.pattern_key(node_text(site.node.child_by_field_name("pattern")))
     for arm, _ in site.siblings:
-        for listed, peer in _shared(job, arm):
-            own = _renamed(job, node_text(peer))
-            if patterns.pattern_key(_with(arm, listed, own)) != wanted:
+        for listed, peer in _find_shared_members(job, arm):
+            own = _rename_peer(job, node_text(peer))
+            if patterns.pattern_key(_replace_members(arm, listed, own)) != wanted:
                 continue
             written = job.rename(own)
             if site.conditions or job.gating is Gating.CFG:
-                pattern = _with(arm, listed, written)
+                pattern = _replace_members(arm, listed, written)
                 first, value = (
                     site.node.child_by_field_name("pattern"),
                     arm.child_by_field_name("value"),
@@ -197,29 +133,29 @@ def move_to_fallback_arm(site: Site) -> Edit | None:
     return None
 
 
-def _shared(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Node], Node]]:
+def _find_shared_members(job: PortJob, arm: Node) -> Iterator[tuple[Sequence[Node], Node]]:
     """Yield the or-patterns of an arm in which a peer's value stands beside those of no backend."""
     pattern = arm.child_by_field_name("pattern") if arm.type == "match_arm" else None
-    if pattern is None or pattern.child_by_field_name("condition") is not None:
+    if pattern is None or is_guarded(arm):
         return
     if any(child.type == "attribute_item" for child in arm.children):
         return
     for listed in patterns.find_mixed_or_patterns(pattern, job.mentions_peer):
         plain = [m for m in listed if not job.mentions_peer(node_text(m))]
-        if any(job.mentions_cuda_value(node_text(member)) for member in plain):
+        if any(job.renames_or_says_cuda(node_text(member)) for member in plain):
             continue
         if not any(True for member in listed for _ in patterns.find_bindings(member)):
             yield from ((listed, m) for m in listed if m not in plain)
 
 
-def _renamed(job: PortJob, member: str) -> str:
+def _rename_peer(job: PortJob, member: str) -> str:
     """Return a peer's value as the source vendor's."""
     peers = "|".join(map(re.escape, job.vendor.peers))
     as_written = {True: job.vendor.source.capitalize(), False: job.vendor.source}
     return re.sub(f"(?i:{peers})", lambda found: as_written[found[0][:1].isupper()], member)
 
 
-def _with(arm: Node, listed: Sequence[Node], member: str) -> str:
+def _replace_members(arm: Node, listed: Sequence[Node], member: str) -> str:
     """Return the pattern of an arm with one member in place of a list."""
     pattern = arm.child_by_field_name("pattern")
     assert pattern is not None  # it was looked into

@@ -89,7 +89,10 @@ def exclude_original(site: Site) -> tuple[Edit, ...]:
         attribute for attribute, cfg in site.conditions if site.job.cfg_requires_cuda(cfg)
     )
     new = re.sub(
-        _option(source), write_feature_without(source, written), node_text(attribute), count=1
+        _make_feature_pattern(source),
+        write_feature_without(source, written),
+        node_text(attribute),
+        count=1,
     )
     return (Edit(attribute.start_byte, attribute.end_byte, new),)
 
@@ -102,8 +105,8 @@ def is_paired(site: Site) -> bool:
     tells apart is no pair: its copy stands beside it.
     """
     if site.kind in STEPS:
-        own = _sides_of(site.job, site.conditions)
-        return len(own) == 1 and any((not side) in _sides_of_steps(site) for side in own)
+        own = _read_sides(site.job, site.conditions)
+        return len(own) == 1 and any((not side) in _find_step_sides(site) for side in own)
     return is_pair(site, site.node, site.conditions)
 
 
@@ -125,11 +128,11 @@ def has_own_step(site: Site) -> bool:
 
 def is_pair(site: Site, node: Node, conditions: Iterable[tuple[Node, Cfg]]) -> bool:
     """Whether what stands beside a site under some conditions is one of a pair; see `is_paired`."""
-    own = _sides_of(site.job, conditions)
+    own = _read_sides(site.job, conditions)
     names = _names(node)
     if len(own) != 1 or not names or any(site.job.rename(name) != name for name in names):
         return False
-    sides = site.memoize("sides", site.container, make=lambda: _sides(site))
+    sides = site.memoize("sides", site.container, make=lambda: _find_sides(site))
     return all((name, not side) in sides for name in names for side in own)
 
 
@@ -144,14 +147,14 @@ def explain_clash(site: Site) -> str:
     head = describe_impl(site.node)
     if site.job.rename(head) != head:
         return ""
-    kept = [name for name in _members(site) if site.job.rename(name) == name]
+    kept = [name for name in _list_member_names(site) if site.job.rename(name) == name]
     of_trait = site.node.child_by_field_name("trait") is not None
     return head if of_trait else next(iter(kept), "")
 
 
 def can_exclude_original(site: Site) -> bool:
     """Whether all of an implementation is there without its copy, by the names of its members."""
-    return all(site.job.rename(name) == name for name in _members(site))
+    return all(site.job.rename(name) == name for name in _list_member_names(site))
 
 
 def write_excluded_copy(site: Site, text: str) -> str:
@@ -159,7 +162,11 @@ def write_excluded_copy(site: Site, text: str) -> str:
     written = site.job.counterparts.items()
     source, own = next(pair for pair in written if site.requires(pair[0]))
     head, opening, rest = text.partition("#[cfg")
-    return head + opening + re.sub(_option(own), write_feature_without(own, source), rest, count=1)
+    return (
+        head
+        + opening
+        + re.sub(_make_feature_pattern(own), write_feature_without(own, source), rest, count=1)
+    )
 
 
 def write_exclusive_copy(site: Site, text: str) -> str:
@@ -168,29 +175,29 @@ def write_exclusive_copy(site: Site, text: str) -> str:
     if not any(cfg.forbids(own) for _, cfg in site.conditions):
         return text
     # Beside other conditions as well: a copy under `not(feature = "rocm")` would exist nowhere.
-    absent = rf"not\s*\(\s*{_option(own)}\s*,?\s*\)"
-    both = rf"all\s*\(\s*({_option(own)})\s*,\s*{absent}\s*\)"
+    absent = rf"not\s*\(\s*{_make_feature_pattern(own)}\s*,?\s*\)"
+    both = rf"all\s*\(\s*({_make_feature_pattern(own)})\s*,\s*{absent}\s*\)"
     plain = re.sub(both, r"\1", text)
     return re.sub(rf",\s*{absent}|{absent}\s*,\s*", "", plain)
 
 
-def _option(feature: str) -> str:
+def _make_feature_pattern(feature: str) -> str:
     """Return a pattern for what asks for a feature, however it is spaced."""
     return rf'feature\s*=\s*"{re.escape(feature)}"'
 
 
-def _sides(site: Site) -> frozenset[tuple[str, bool]]:
+def _find_sides(site: Site) -> frozenset[tuple[str, bool]]:
     """Return what stands beside a site under the source's feature, or where that is off."""
     return frozenset(
         (name, side)
         for node, attributes in site.siblings
         if attributes or node.type in ITEMS_WITH_INNER_ATTRIBUTES
-        for side in _sides_of(site.job, parse_conditions(find_attributes(node, attributes)))
+        for side in _read_sides(site.job, parse_conditions(find_attributes(node, attributes)))
         for name in _names(node)
     )
 
 
-def _sides_of(job: PortJob, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[bool]:
+def _read_sides(job: PortJob, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[bool]:
     """Return true for the source's feature, false for where that is off; both where nothing is."""
     cfgs = [cfg for _, cfg in conditions]
     if any(job.cfg_requires_rocm(cfg) for cfg in cfgs):
@@ -208,7 +215,7 @@ def _holds_without(job: PortJob, cfg: Cfg) -> bool:
     return job.cfg_mentions_cuda(cfg) and cfg.without(off) is True
 
 
-def _sides_of_steps(site: Site) -> frozenset[bool]:
+def _find_step_sides(site: Site) -> frozenset[bool]:
     """Return the sides of the steps of a block that follow each other, this one's among them."""
 
     def read() -> Mapping[int, frozenset[bool]]:
@@ -219,13 +226,13 @@ def _sides_of_steps(site: Site) -> frozenset[bool]:
                 runs.append(([], set()))
             elif node.type in STEPS:
                 runs[-1][0].append(node.id)
-                runs[-1][1].update(_sides_of(site.job, conditions))
+                runs[-1][1].update(_read_sides(site.job, conditions))
         return {each: frozenset(sides) for run, sides in runs for each in run}
 
     return site.memoize("steps and sides", site.container, make=read).get(site.node.id, frozenset())
 
 
-def _members(site: Site) -> list[str]:
+def _list_member_names(site: Site) -> list[str]:
     """Return the names of what an implementation holds."""
     body = site.node.child_by_field_name("body")
     return [
@@ -253,7 +260,7 @@ def split_shared_impl(site: Site) -> tuple[Edit, ...]:
     for source, own in job.counterparts.items():
         wide = widen_condition(wide, source, own)
     of_source = [each for each in members if _is_renamed(site, each[0])]
-    copied = (edit for each in of_source for edit in _copied(site, *each))
+    copied = (edit for each in of_source for edit in _copy_member(site, *each))
     return Edit(attribute.start_byte, attribute.end_byte, wide), *copied
 
 
@@ -270,7 +277,7 @@ def _may_stand(site: Site, member: Node, attributes: tuple[Node, ...]) -> bool:
     return _is_renamed(site, member) or not job.is_cuda_specific(node_text(member))
 
 
-def _copied(site: Site, member: Node, attributes: tuple[Node, ...]) -> Iterator[Edit]:
+def _copy_member(site: Site, member: Node, attributes: tuple[Node, ...]) -> Iterator[Edit]:
     """Yield the edits that set a member under its feature, and its copy behind it."""
     job, source = site.job, site.source
     of_source, own = next(pair for pair in job.counterparts.items() if site.requires(pair[0]))

@@ -32,11 +32,11 @@ def convert_member(site: Site, name: str, member: str) -> str:
         return f"dep:{own}" if on and _is_in_dependencies(site, crate) else ""
     if crate in job.vendor.dependencies:
         return ""
-    if ported := _ported(site.job, site.crate, crate, feature):
+    if ported := _find_ported_feature(site.job, site.crate, crate, feature):
         return f"{member.removesuffix(feature)}{ported}"
     if find_cuda_only_dependency(site, member)[0] or find_compiling_crate(site, member):
         return ""
-    if feature and not _path(site.job, site.crate, crate):
+    if feature and not _find_folder(site.job, site.crate, crate):
         return ""
     asked = parse_feature_member(member)
     new = job.counterparts.get(asked, "")
@@ -47,7 +47,7 @@ def convert_member(site: Site, name: str, member: str) -> str:
 
 def is_member_dropped(site: Site, name: str, member: str) -> bool:
     """Whether a member that names the source vendor is left out, and nothing else says why."""
-    job, crate = site.job, _dependency(member)
+    job, crate = site.job, _find_dependency(member)
     asked = parse_feature_member(member)
     of_source = asked in job.counterparts or job.mentions_cuda(member)
     if (
@@ -97,10 +97,10 @@ def _will_resolve(site: Site, member: str) -> bool:
     if not slash:
         known = own if member.startswith("dep:") else _will_offer(job, site.crate.manifest)
         return crate in known
-    manifest = job.workspace.manifests.find(_path(site.job, site.crate, crate))
+    manifest = job.workspace.manifests.find(_find_folder(site.job, site.crate, crate))
     if crate not in own or manifest is None:
         return False
-    outside = _path(site.job, site.crate, crate).startswith("../")
+    outside = _find_folder(site.job, site.crate, crate).startswith("../")
     return feature in (
         find_requestable_features(manifest) if outside else _will_offer(job, manifest)
     )
@@ -121,19 +121,19 @@ def is_external_cuda_feature(job: PortJob, crate: Crate | None, member: str) -> 
     other = other.rstrip("?")
     known = other in (FLOAT8, *job.vendor.dependencies) or job.find_counterpart_crate(other)
     of_source = feature == job.source_feature or job.mentions_cuda(feature)
-    if not of_source or known or _ported(job, crate, other, feature):
+    if not of_source or known or _find_ported_feature(job, crate, other, feature):
         return False
-    return not _path(job, crate, other)
+    return not _find_folder(job, crate, other)
 
 
 def find_ported_crate(site: Site, member: str) -> str:
     """Return the crate of a member if it comes from a port that the tree's is built on."""
     crate, _, feature = member.partition("/")
     crate = crate.rstrip("?")
-    return crate if _ported(site.job, site.crate, crate, feature) else ""
+    return crate if _find_ported_feature(site.job, site.crate, crate, feature) else ""
 
 
-def _ported(job: PortJob, crate: Crate | None, dependency: str, feature: str) -> str:
+def _find_ported_feature(job: PortJob, crate: Crate | None, dependency: str, feature: str) -> str:
     """Return what a feature of a dependency is called in a port that the tree's is built on."""
     if not feature or crate is None:
         return ""
@@ -149,7 +149,7 @@ def _ported(job: PortJob, crate: Crate | None, dependency: str, feature: str) ->
 
 def find_cuda_only_dependency(site: Site, member: str) -> tuple[str, str]:
     """Return the dependency of a member that exists for the source vendor alone, and why, if so."""
-    name = _dependency(member)
+    name = _find_dependency(member)
     if site.crate is None:
         return ("", "")
     found = cuda_only_deps.find_cuda_only_dependencies(site.job, site.crate).get(name)
@@ -158,7 +158,7 @@ def find_cuda_only_dependency(site: Site, member: str) -> tuple[str, str]:
 
 def is_possibly_cuda_only(site: Site, member: str) -> bool:
     """Whether a member turns on what may be the source vendor's own, and nothing tells."""
-    name, crate = _dependency(member), site.crate
+    name, crate = _find_dependency(member), site.crate
     if crate is None or "/" in member or find_cuda_only_dependency(site, member)[0]:
         return False
     return name in cuda_only_deps.find_optional_cuda_dependencies(
@@ -171,7 +171,7 @@ def find_compiling_crate(site: Site, member: str) -> str:
 
     One that has a counterpart is none, and so is one that other builds take as well.
     """
-    job, name = site.job, _dependency(member)
+    job, name = site.job, _find_dependency(member)
     if site.crate is None or job.find_counterpart_crate(name):
         return ""
     said = job.workspace.dependency(site.crate, name)
@@ -183,11 +183,11 @@ def find_compiling_crate(site: Site, member: str) -> str:
     return package if always else ""
 
 
-def _dependency(member: str) -> str:
+def _find_dependency(member: str) -> str:
     return member.removeprefix("dep:").partition("/")[0].rstrip("?")
 
 
-def _path(job: PortJob, crate: Crate | None, dependency: str) -> str:
+def _find_folder(job: PortJob, crate: Crate | None, dependency: str) -> str:
     """Return the folder of a dependency that has a path, from the root; empty for others."""
     workspace = job.workspace
     if crate is None:

@@ -149,7 +149,10 @@ def mentions_only_error(job: PortJob, text: str) -> bool:
 
 
 def requires_feature(site: Site, copy: str) -> bool:
-    """Whether the copy of a site exists only with the feature on."""
+    """Whether the copy of a site exists only with the feature on, if the gating asks for that.
+
+    `gate_copy` then decides whether the copy gets an attribute.
+    """
     if f'"{cargo_feature_variable(site.job.feature)}"' in copy:
         return False  # a build script asks for the feature when it runs
     job = site.job

@@ -28,7 +28,7 @@ _ERROR: Final = re.compile(r"\{\s*(?:return\s+)?(?:(?:\w+::)*bail!|Err)\s*\([^;{
 
 @dataclass(frozen=True)
 class HostComputation:
-    """An operation that the host computes, and some device by a kernel."""
+    """An operation that the host computes for ROCm; another backend has a kernel for it."""
 
     node: Node  # the host's method
     asking: str  # the method that shows that a device has a kernel: the source's, else a peer's
@@ -49,7 +49,7 @@ def find_on_host(site: Site) -> HostComputation | None:
         return None
     if job.codebase.find_no_feature_entry(site.source.path) is None:
         return None
-    found = find_host_computation(job, _beside(site))
+    found = find_host_computation(job, _list_members(site))
     if found is None or site.name != found.asking:
         return None
     return found if _find_path(site, found) else None
@@ -57,7 +57,7 @@ def find_on_host(site: Site) -> HostComputation | None:
 
 def write_by_host(site: Site, found: HostComputation) -> str:
     """Return a method that copies to the host, computes there and copies back."""
-    text = _written(site, found).replace("\n", f"\n{site.indent}")
+    text = _write_body(site, found).replace("\n", f"\n{site.indent}")
     if gating.requires_cfg(site):
         return gating.add_attribute(site, gating.write_feature_attribute(site.job), text)
     return text
@@ -78,7 +78,7 @@ def find_host_computation(job: PortJob, members: Sequence[Node]) -> HostComputat
                 continue
             if of == job.vendor.source and _ERROR.search(node_text(named[name])):
                 return None  # the written vendor answers as the source does
-            storages = [each for each, kind in _given(node) if host.storage in kind]
+            storages = [each for each, kind in _read_parameters(node) if host.storage in kind]
             used = all(each.isidentifier() and not each.startswith("_") for each in storages)
             if storages and used:
                 own = rf"\b{host.storage.replace(variant, '')}\s*::\s*{variant}\b"
@@ -87,7 +87,7 @@ def find_host_computation(job: PortJob, members: Sequence[Node]) -> HostComputat
     return None
 
 
-def _given(method: Node) -> list[tuple[str, str]]:
+def _read_parameters(method: Node) -> list[tuple[str, str]]:
     """Return the parameters of a method, each with its type."""
     listed = method.child_by_field_name("parameters")
     return [
@@ -97,7 +97,7 @@ def _given(method: Node) -> list[tuple[str, str]]:
     ]
 
 
-def _beside(site: Site) -> Sequence[Node]:
+def _list_members(site: Site) -> Sequence[Node]:
     """Return the members of the implementation, those that name no backend included."""
     root = site.source.tree.root_node  # what a walk goes through lacks them
     node = root.descendant_for_byte_range(site.node.start_byte, site.node.end_byte)
@@ -106,7 +106,7 @@ def _beside(site: Site) -> Sequence[Node]:
     return node.named_children if node is not None else ()
 
 
-def _crate(site: Site, storage: str) -> str:
+def _find_storage_path(site: Site, storage: str) -> str:
     """Return the path at which a file imports the host's storage, without its name."""
 
     def find() -> str:
@@ -121,21 +121,21 @@ def _crate(site: Site, storage: str) -> str:
 
 def _find_path(site: Site, found: HostComputation) -> str:
     """Return the path at which a file has the host's storage, without its name."""
-    host = _host_of(site)
-    storage = next(kind for _, kind in _given(found.node) if host.storage in kind)
+    host = _find_host(site)
+    storage = next(kind for _, kind in _read_parameters(found.node) if host.storage in kind)
     said = re.search(rf"((?:\w+::)+){host.storage}", storage)
-    return said[1] if said is not None else _crate(site, host.storage)
+    return said[1] if said is not None else _find_storage_path(site, host.storage)
 
 
-def _host_of(site: Site) -> Host:
+def _find_host(site: Site) -> Host:
     host = site.job.codebase.host
     assert host is not None  # an operation is found by it
     return host
 
 
-def _written(site: Site, found: HostComputation) -> str:
-    job, host, crate = site.job, _host_of(site), _find_path(site, found)
-    given, name_on_host = _given(found.node), field_text(found.node, "name")
+def _write_body(site: Site, found: HostComputation) -> str:
+    job, host, crate = site.job, _find_host(site), _find_path(site, found)
+    given, name_on_host = _read_parameters(found.node), field_text(found.node, "name")
     body = found.node.child_by_field_name("body")
     assert body is not None  # an implementation has one
     head = site.source.text(found.node.start_byte, body.start_byte).strip()

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
-
-from tree_sitter import Node
 
 from portkit.context.port_job import Site
+from portkit.port.python_position import find_place_by_name
 from portkit.syntax import python_nodes, toml_nodes
 from portkit.syntax.cfg import FIELD_VALUES
-from portkit.syntax.source_file import SourceFile, node_text
+from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
-from portkit.syntax.value import Value
 from portkit.workspace.finding import Edit
 
 _SPACED = frozenset(
@@ -32,15 +27,13 @@ _SPACED = frozenset(
 """Items that a blank line sets off from their neighbours."""
 _COMMA_AFTER = FIELD_VALUES | {"enum_variant", "field_declaration"}
 """Members of lists whose comma is a sibling of theirs."""
-_SORTED = 4
-"""How many names in order are no accident: of four, one order in 24 is that one."""
 
 
 def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
     """Return the edit that sets ``text`` after a place, as its next sibling."""
     end = site.node.end_byte
     if site.is_python:
-        after = _before_name(site, name) if name else site.node
+        after = find_place_by_name(site, name) if name else site.node
         end = after.end_byte
         if python_nodes.find_definition(site.node) is None:
             end = python_nodes.find_comment_end(site.source, end)
@@ -56,7 +49,7 @@ def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
         return Edit(end, end, f"\n\n{text}")
     parent = site.parent
     if site.kind in _COMMA_AFTER or (parent is not None and parent.type == "array_expression"):
-        comma = site.source.comma(end)
+        comma = site.source.find_comma_end(end)
         if comma is None:
             return Edit(end, end, f",\n{site.indent}{text}")
         end = site.source.line_tail(comma)
@@ -80,56 +73,6 @@ def insert_after_site(site: Site, text: str, name: str = "") -> Edit:
     return Edit(end, end, f"{gap}{site.indent}{text}")
 
 
-class _Sorted(Value, frozen=True):
-    """Functions, or variables, sorted by name, that nothing else stands between."""
-
-    nodes: Sequence[Node]  # each of them
-    names: Sequence[str]  # theirs
-    said: Mapping[str, Sequence[int]]  # by a word, which of them say it, in order
-
-
-def _before_name(site: Site, name: str) -> Node:
-    """Return what a name stands behind: the place, or another one where names are sorted.
-
-    Stubs that a program made are compared with what it makes again, sorted by name
-    (``inspect.getmembers``, Python's documentation, module inspect). A copy does not go past what
-    says the name of the place, which may need the copy, too.
-    """
-    run = site.memoize("sorted", site.container, make=lambda: _sorted_runs(site)).get(site.node.id)
-    if run is None:
-        return site.node
-    own = python_nodes.find_statement_name(site.node)
-    after, before = bisect_right(run.names, own), bisect_left(run.names, name)
-    said = run.said.get(own, ())
-    if after >= before or bisect_left(said, after) < bisect_left(said, before):
-        return site.node
-    return run.nodes[before - 1]
-
-
-def _sorted_runs(site: Site) -> Mapping[int, _Sorted]:
-    """Return those around a place that are sorted by name, by each of their nodes."""
-    found: dict[int, _Sorted] = {}
-    for _, group in groupby((node for node, _ in site.siblings), _kind_of_name):
-        nodes = list(group)
-        names = [python_nodes.find_statement_name(node) for node in nodes]
-        if len(names) < _SORTED or "" in names or names != sorted(names):
-            continue
-        said: dict[str, list[int]] = {}
-        for at, node in enumerate(nodes):
-            for word in dict.fromkeys(re.findall(r"\w+", node_text(node))):
-                said.setdefault(word, []).append(at)
-        run = _Sorted(nodes, names, said)
-        found |= {node.id: run for node in nodes}
-    return found
-
-
-def _kind_of_name(node: Node) -> str:
-    """Return whether a node has the name of a function, that of a variable, or none."""
-    if python_nodes.find_definition(node) is not None:
-        return "function"
-    return "variable" if python_nodes.find_statement_name(node) else ""
-
-
 def insert_after_member(source: SourceFile, after: Span, text: str, separator: str = ",") -> Edit:
     """Return the edit that sets a member behind another one, on its own line where that has one."""
     end = after.end
@@ -139,7 +82,7 @@ def insert_after_member(source: SourceFile, after: Span, text: str, separator: s
     indent = source.indent(after.start)
     if not separator:
         end = source.line_tail(end)
-    comma = source.comma(end) if separator == "," else None
+    comma = source.find_comma_end(end) if separator == "," else None
     if separator not in ("", ",") and source.data.startswith(separator.encode(), end):
         comma = end + len(separator)
     if comma is None:

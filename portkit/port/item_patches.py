@@ -135,7 +135,7 @@ def find_patch_findings(
     stands = tuple(patch for patch in idle if patch.pattern.may_stand(source.data, whole))
     for looked in find_items_of_patches(job, source, stands):
         if looked.hits:
-            yield _not_idle(job, source, looked.symbol, looked.span)
+            yield _report_missing_patch(job, source, looked.symbol, looked.span)
 
 
 def find_override_findings(job: PortJob, source: SourceFile) -> Iterator[Finding]:
@@ -144,9 +144,9 @@ def find_override_findings(job: PortJob, source: SourceFile) -> Iterator[Finding
     wanted = {patch.symbol: patch for patch in job.patches(ItemOverride, source.path)}
     if not (wanted or idle) or job.codebase.kept(source.path):
         return
-    for symbol, span in _items(job, source):
+    for symbol, span in _find_patched_items(job, source):
         if symbol in idle:
-            yield _not_idle(job, source, symbol, span)
+            yield _report_missing_patch(job, source, symbol, span)
         patch = wanted.pop(symbol, None)
         if patch is None:
             continue
@@ -160,7 +160,7 @@ def find_override_findings(job: PortJob, source: SourceFile) -> Iterator[Finding
             construct="override",
             symbol=symbol,
             applicability=Applicability.SAFE if known else Applicability.REVIEW,
-            status=_status(job, source),
+            status=_choose_status(job, source),
             message=patch.reason
             if known
             else f"{patch.reason}; the CUDA item has changed since the template was written "
@@ -188,14 +188,14 @@ def _within(job: PortJob, source: SourceFile, looked: PatchedItem) -> Finding:
         construct="upstream defect" if repair else "what the copy has",
         symbol=looked.symbol,
         applicability=Applicability.REVIEW if repair or not looked.fits else Applicability.SAFE,
-        status=_status(job, source),
+        status=_choose_status(job, source),
         message=message,
         entry=job.codebase.key(patch),
         reason=patch.reason,
     )
 
 
-def _not_idle(job: PortJob, source: SourceFile, symbol: str, span: Span) -> Finding:
+def _report_missing_patch(job: PortJob, source: SourceFile, symbol: str, span: Span) -> Finding:
     """Return the finding about a patch that says that there is nothing, and there is something."""
     return Finding(
         code=IDLE,
@@ -210,12 +210,12 @@ def _not_idle(job: PortJob, source: SourceFile, symbol: str, span: Span) -> Find
     )
 
 
-def _status(job: PortJob, source: SourceFile) -> Status:
+def _choose_status(job: PortJob, source: SourceFile) -> Status:
     standing = job.tree_facts.copied_files.get(source.path) in job.workspace.sources
     return Status.PORTED if standing else Status.NONE
 
 
-def _items(
+def _find_patched_items(
     job: PortJob, source: SourceFile, patches: tuple[TokenPatch, ...] = ()
 ) -> list[tuple[str, Span]]:
     """Return the items of a file that patches are about, among others: once for all patches."""
@@ -240,17 +240,17 @@ def find_items_of_patches(
         if patch.symbol == _FILE:
             concerned = [(source.path.rpartition("/")[2], Span(0, len(source.data)))]
         else:
-            every = _items(job, source, patches)
+            every = _find_patched_items(job, source, patches)
             concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
         found = [
-            PatchedItem(patch, *each, tuple(_hits(source, patch, each[1], read)))
+            PatchedItem(patch, *each, tuple(_find_hits(source, patch, each[1], read)))
             for each in concerned
         ]
         # An item may stand twice, under conditions that exclude each other.
         yield from [looked for looked in found if looked.hits] or found[:1]
 
 
-def _hits(
+def _find_hits(
     source: SourceFile, patch: TokenPatch, span: Span, read: dict[Span, list[Token]]
 ) -> Iterator[PatchMatch]:
     """Yield where a patch stands in a part of a file; ``read`` is what was read before."""
@@ -334,7 +334,7 @@ def locate_text_patches(
 
 def _find_texts(source: SourceFile, patch: TextPatch, version: str) -> list[TextPlace]:
     new = patch.write.replace("$all", patch.find).replace("$version", version)
-    written, found = _places(source, new), _places(source, patch.find)
+    written, found = _find_text(source, new), _find_text(source, patch.find)
     if patch.find in new:
         found = [place for place in found if not _lies_in(place, written)]
     else:
@@ -349,7 +349,7 @@ def _lies_in(place: Span, outer: list[Span]) -> bool:
     return any(each.encloses(place) for each in outer)
 
 
-def _places(source: SourceFile, text: str) -> list[Span]:
+def _find_text(source: SourceFile, text: str) -> list[Span]:
     """Return where a text stands, with either end of a line."""
     lines = text.encode().split(b"\n")
     if max(lines, key=len) not in source.data:  # as is so of most, and to compile takes far longer
@@ -366,24 +366,24 @@ def find_guarded_functions(job: PortJob, source: SourceFile) -> Iterator[Finding
     for guard in job.patches(Guard, source.path):
         name = guard.symbol.rsplit("::", 1)[-1].encode()
         if b"fn " + name + b"(" in source.data:
-            yield from _guarded(job, source, guard)
+            yield from _find_guarded(job, source, guard)
 
 
-def _guarded(job: PortJob, source: SourceFile, guard: Guard) -> Iterator[Finding]:
+def _find_guarded(job: PortJob, source: SourceFile, guard: Guard) -> Iterator[Finding]:
     for item in find_items(source, [guard.symbol]):
         node, body = item.node, item.node.child_by_field_name("body")
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue
         outer = source.indent(node.start_byte)
         indent = outer + "    "
-        text = _with_what_it_has(
-            render_template(job, guard.template).strip(), guard, _parameters(node)
+        text = _bind_missing_parameters(
+            render_template(job, guard.template).strip(), guard, _read_parameters(node)
         )
         calls = render_template(job, guard.calls).strip() if guard.calls else ""
         at = body.start_byte + 1
         standing = normalize_rust(text) in normalize_rust(node_text(body))
         called = (
-            (Edit(node.end_byte, node.end_byte, f"\n\n{_indented(calls, outer)}"),)
+            (Edit(node.end_byte, node.end_byte, f"\n\n{_indent(calls, outer)}"),)
             if calls and normalize_rust(calls) not in normalize_rust(source.data.decode())
             else ()
         )
@@ -397,16 +397,16 @@ def _guarded(job: PortJob, source: SourceFile, guard: Guard) -> Iterator[Finding
             status=Status.PORTED if standing and not called else Status.TODO,
             message=guard.reason,
             entry=job.codebase.key(guard),
-            edits=(*(() if standing else (Edit(at, at, "\n" + _indented(text, indent)),)), *called),
+            edits=(*(() if standing else (Edit(at, at, "\n" + _indent(text, indent)),)), *called),
         )
 
 
-def _indented(text: str, indent: str) -> str:
+def _indent(text: str, indent: str) -> str:
     """Return a text whose lines begin with an indentation, but for those that are empty."""
     return "\n".join(line and indent + line for line in text.split("\n"))
 
 
-def _with_what_it_has(text: str, guard: Guard, parameters: AbstractSet[str]) -> str:
+def _bind_missing_parameters(text: str, guard: Guard, parameters: AbstractSet[str]) -> str:
     """Return the statement of a guard with what stands for the parameters that there are not."""
     lacking = [name for name in guard.lacking if name not in parameters]
     if not lacking:
@@ -415,7 +415,7 @@ def _with_what_it_has(text: str, guard: Guard, parameters: AbstractSet[str]) -> 
     return re.sub(rf"\b(?:{names})\b", lambda name: guard.lacking[name[0]], text)
 
 
-def _parameters(function: Node) -> frozenset[str]:
+def _read_parameters(function: Node) -> frozenset[str]:
     """Return the names of a function's parameters: what a guard may read differs by version."""
     listed = function.child_by_field_name("parameters")
     patterns = (c.child_by_field_name("pattern") for c in (listed.named_children if listed else ()))

@@ -27,15 +27,15 @@ _OPEN: Final = re.compile(r"(?:return|break|move)\b|\||[^{]*\{", re.DOTALL)
 Source: the Rust reference, "Match expressions"."""
 
 
-def _renamed(site: Site, intent: JoinPatterns) -> Callable[[str], str]:
+def _rename_member(site: Site, intent: JoinPatterns) -> Callable[[str], str]:
     job = site.job
     return partial(substitute_peer, job, vendor=job.vendor.name) if intent.peer else job.rename
 
 
 def plan_joins(site: Site, intent: JoinPatterns) -> JoinPlan:
     """Return what joins each list, and behind which member of it."""
-    job, renamed = site.job, _renamed(site, intent)
-    named = job.mentions_peer if intent.peer else job.mentions_cuda_value
+    job, renamed = site.job, _rename_member(site, intent)
+    named = job.mentions_peer if intent.peer else job.renames_or_says_cuda
     found = []
     for members in intent.lists:
         texts = [(m, site.source.slice(m)) for m in members]
@@ -53,10 +53,10 @@ def are_joined(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> bool:
     )
     if joined or site.kind != "match_arm":
         return joined
-    return _standing_arm(site, intent, wanted) is not None
+    return _find_own_arm(site, intent, wanted) is not None
 
 
-def _standing_arm(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> Span | None:
+def _find_own_arm(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> Span | None:
     """Return the arm of its own that a value has, if it has one."""
     pattern = wanted[0][0][1] if intent.peer else write_own_pattern(site, intent, wanted)
     return counterparts.find_arm(site, patterns.pattern_key(pattern))
@@ -80,7 +80,7 @@ def cannot_join(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> bool:
     if intent.peer:
         return bool(single)
     return any(
-        patterns.may_bind_value(patterns.parse_pattern(text), site.job.mentions_cuda_value)
+        patterns.may_bind_value(patterns.parse_pattern(text), site.job.renames_or_says_cuda)
         for text in single
     )
 
@@ -115,17 +115,17 @@ def add_own_arm(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> Edit:
     """Return the edit that gives the value an arm of its own."""
     if site.kind == "macro_invocation":
         return Edit(site.node.start_byte, site.node.end_byte, _match(site, wanted))
-    pattern, guard, value = _alone(site, intent.lists, wanted)
-    rest = _renamed(site, intent)(guard) + (
-        _renamed(site, intent)(value) if intent.peer else _copied_value(site)
+    pattern, guard, value = _write_own_arm(site, intent.lists, wanted)
+    rest = _rename_member(site, intent)(guard) + (
+        _rename_member(site, intent)(value) if intent.peer else _copy_value(site)
     )
     return insert_after_site(site, gating.gate_copy(site, pattern + rest))
 
 
 def write_own_pattern(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> str:
     """Return the pattern, with its guard, of an arm on the value alone."""
-    pattern, guard, _ = _alone(site, intent.lists, wanted)
-    return pattern + _renamed(site, intent)(guard)
+    pattern, guard, _ = _write_own_arm(site, intent.lists, wanted)
+    return pattern + _rename_member(site, intent)(guard)
 
 
 def list_covered_spans(site: Site, intent: JoinPatterns) -> tuple[Span, ...]:
@@ -138,27 +138,29 @@ def list_covered_spans(site: Site, intent: JoinPatterns) -> tuple[Span, ...]:
     if site.kind != "match_arm" or intent.peer:
         return (own,)
     if mentions_cuda_after_pattern(site, intent):
-        found = _standing_arm(site, intent, plan_joins(site, intent))
+        found = _find_own_arm(site, intent, plan_joins(site, intent))
         return (own,) if found is None else (own, found)
     return tuple(
         m
         for members in intent.lists
         for m in members
-        if job.mentions_cuda_value(site.source.slice(m)) or job.mentions_peer(site.source.slice(m))
+        if job.renames_or_says_cuda(site.source.slice(m)) or job.mentions_peer(site.source.slice(m))
     )
 
 
-def _only(site: Site, lists: Sequence[Sequence[Span]], wanted: JoinPlan, span: Span) -> str:
+def _write_joined_lists(
+    site: Site, lists: Sequence[Sequence[Span]], wanted: JoinPlan, span: Span
+) -> str:
     """Return a text in which each list holds what joins it and nothing else."""
     out, at = [], span.start
     for members, joining in sorted(zip(lists, wanted, strict=True), key=lambda pair: pair[0][0]):
-        whole = _whole(site, members)
+        whole = _find_list_span(site, members)
         out += [site.source.text(at, whole.start), " | ".join(text for _, text in joining)]
         at = whole.end
     return "".join([*out, site.source.text(at, span.end)])
 
 
-def _whole(site: Site, members: Sequence[Span]) -> Span:
+def _find_list_span(site: Site, members: Sequence[Span]) -> Span:
     """Return where a list stands, with the parentheses that its first and last member may have."""
     span = Span(members[0].start, members[-1].end)
     node = site.node.descendant_for_byte_range(*span)
@@ -177,21 +179,23 @@ def exclude_other_lists(site: Site, intent: JoinPatterns, wanted: JoinPlan) -> I
         otherwise = replace(otherwise, message=intent.message, review=True)
     if not isinstance(otherwise, CopySite) or all(len(m) == 1 for m in intent.lists):
         return otherwise
-    text = site.job.rename(_only(site, intent.lists, wanted, site.span))
+    text = site.job.rename(_write_joined_lists(site, intent.lists, wanted, site.span))
     return replace(otherwise, text=text)
 
 
-def _alone(site: Site, lists: Sequence[Sequence[Span]], wanted: JoinPlan) -> tuple[str, str, str]:
+def _write_own_arm(
+    site: Site, lists: Sequence[Sequence[Span]], wanted: JoinPlan
+) -> tuple[str, str, str]:
     """Return an arm on the value alone: the pattern, the guard, and what follows."""
     pattern = site.node.child_by_field_name("pattern")
     assert pattern is not None  # an arm has one
     inner = pattern.named_children[0]
-    text = _only(site, lists, wanted, Span(pattern.start_byte, inner.end_byte))
+    text = _write_joined_lists(site, lists, wanted, Span(pattern.start_byte, inner.end_byte))
     guard = site.source.text(inner.end_byte, pattern.end_byte)
     return text, guard, site.source.text(pattern.end_byte, site.node.end_byte)
 
 
-def _copied_value(site: Site) -> str:
+def _copy_value(site: Site) -> str:
     """Return the copy of what follows the pattern of an arm."""
     pattern, value = (site.node.child_by_field_name(name) for name in ("pattern", "value"))
     assert pattern is not None  # an arm has one

@@ -9,7 +9,8 @@ from typing import Final
 from tree_sitter import Node
 
 from portkit.context.port_job import PortJob, Site
-from portkit.port import error_arms
+from portkit.port.error_arms import strip_bindings
+from portkit.port.match_facts import is_catch_all, is_guarded, list_members
 from portkit.syntax import patterns
 from portkit.syntax.name_table import normalize_rust
 from portkit.syntax.source_file import contains_place, field_text, node_text
@@ -27,10 +28,10 @@ def exclude_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
     own = site.is_cuda_only or (function and job.mentions_cuda(site.name))
     if not own or site.kind == "match_arm":
         return claims
-    return tuple(rest for claim in claims for rest in _subtract(claim, _arms_in(site)))
+    return tuple(rest for claim in claims for rest in _subtract_spans(claim, _find_peer_arms(site)))
 
 
-def _arms_in(site: Site) -> list[Span]:
+def _find_peer_arms(site: Site) -> list[Span]:
     """Return the spans of the peers' arms inside an item that is specific to the source vendor."""
     found: list[Span] = []
     job = site.job
@@ -88,14 +89,13 @@ def find_backend_answer(job: PortJob, arm: Node, known: DefaultAnswers) -> Backe
     None where the ``match`` needs no arm for it: it has one for whatever comes, or one for a peer,
     which says how (PK303).
     """
-    pattern, block = arm.child_by_field_name("pattern"), arm.parent
-    members = patterns.split_or_pattern(pattern) if pattern is not None else []
-    if block is None or len(members) != 1 or not _is_variant(job, members[0]) or _is_guarded(arm):
+    members, block = list_members(arm), arm.parent
+    if block is None or len(members) != 1 or not _is_variant(job, members[0]) or is_guarded(arm):
         return None
     if block.id not in known:
-        known[block.id] = _rest_of(job, block)
+        known[block.id] = _read_default_answer(job, block)
     rest = known[block.id]
-    return None if rest is None else BackendAnswer(error_arms.strip_bindings(members[0]), rest)
+    return None if rest is None else BackendAnswer(strip_bindings(members[0]), rest)
 
 
 def list_default_answers(site: Site) -> DefaultAnswers:
@@ -103,15 +103,15 @@ def list_default_answers(site: Site) -> DefaultAnswers:
     return site.memoize("rests", make=DefaultAnswers)
 
 
-def _rest_of(job: PortJob, block: Node) -> DefaultAnswer | None:
+def _read_default_answer(job: PortJob, block: Node) -> DefaultAnswer | None:
     arms = [node for node in block.named_children if node.type == "match_arm"]
     heads = [(node, node_text(node.child_by_field_name("pattern"))) for node in arms]
-    if any(map(error_arms.is_catch_all, arms)) or any(job.mentions_peer(head) for _, head in heads):
+    if any(map(is_catch_all, arms)) or any(job.mentions_peer(head) for _, head in heads):
         return None
     others = [
         field_text(node, "value")
         for node, head in heads
-        if not (job.mentions_cuda(head) or job.mentions_rocm(head) or _is_guarded(node))
+        if not (job.mentions_cuda(head) or job.mentions_rocm(head) or is_guarded(node))
         and not any(
             True for _ in patterns.find_bindings(node.child_by_field_name("pattern") or node)
         )
@@ -136,12 +136,7 @@ def _is_variant(job: PortJob, pattern: Node) -> bool:
     return bool(separator) and name == job.vendor.source.capitalize() and job.rename(owner) == owner
 
 
-def _is_guarded(arm: Node) -> bool:
-    pattern = arm.child_by_field_name("pattern")
-    return pattern is not None and pattern.child_by_field_name("condition") is not None
-
-
-def _subtract(span: Span, holes: Iterable[Span]) -> Iterator[Span]:
+def _subtract_spans(span: Span, holes: Iterable[Span]) -> Iterator[Span]:
     """Yield what is left of a span without the holes in it."""
     at = span.start
     for hole in sorted(holes):

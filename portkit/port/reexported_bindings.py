@@ -38,11 +38,11 @@ def find_reexported_bindings(
     """Return a vendor that knows what the bindings are called behind crates of codebases below."""
     for module in dict.fromkeys(each.module for each in codebase.ported.values() if each.bindings):
         below = {c: each for c, each in codebase.ported.items() if each.module == module}
-        vendor = _with(vendor, workspace, codebase, module, below)
+        vendor = _add_bindings(vendor, workspace, codebase, module, below)
     return vendor
 
 
-def _with(
+def _add_bindings(
     vendor: VendorProfile,
     workspace: Workspace,
     codebase: CodebaseProfile,
@@ -51,7 +51,7 @@ def _with(
 ) -> VendorProfile:
     """Return a vendor that knows the bindings of one codebase below, by its crates."""
     bindings, facade, names = vendor.bindings, vendor.facade, vendor.names
-    shapes = {_shape(vendor, each) for each in _versions(vendor, workspace, below)}
+    shapes = {_find_shape(vendor, each) for each in _list_versions(vendor, workspace, below)}
     settled = len(shapes) == 1
     asked = facade.shape if facade.module == module else ""
     shape = shapes.pop() if settled else asked
@@ -73,13 +73,15 @@ def _with(
         names,
         words=words,
         below={**names.below, bindings: {**older, **names.below.get(bindings, {})}},
-        behind={**names.behind, **dict.fromkeys(_called(workspace, below), behind)},
+        behind={**names.behind, **dict.fromkeys(_find_crate_names(workspace, below), behind)},
     )
-    unsettled = {} if settled else {module: _why(vendor, module, below)}
+    unsettled = {} if settled else {module: _explain_bindings(vendor, module, below)}
     return replace(vendor, names=names, facade=facade, unsettled={**vendor.unsettled, **unsettled})
 
 
-def _why(vendor: VendorProfile, module: str, below: Mapping[str, PortedDependency]) -> str:
+def _explain_bindings(
+    vendor: VendorProfile, module: str, below: Mapping[str, PortedDependency]
+) -> str:
     [codebase] = {each.codebase for each in below.values()}
     older = " and ".join(
         f"what {vendor.bindings} had before {version} is in {module}::{name}"
@@ -116,21 +118,21 @@ def adapt_to_file(job: PortJob, source: SourceFile) -> PortJob:
         return job  # as of most trees
     if not any(name.encode() in source.data for name in told):
         return job
-    brought = [*_brought(source)]
-    behind = _begins(names.behind, brought, bindings)
+    brought = [*_find_imports(source)]
+    behind = _find_path_heads(names.behind, brought, bindings)
     words = {}
     for path, name in brought:
         first, *inner = path.split("::")
         if name in told and first in behind and inner[-1:] == [name]:
             words[name] = older[name] if bindings in inner[:-1] else behind[first][name]
-    words.update(_without_own(job, source, brought))
+    words.update(_find_bindings_elsewhere(job, source, brought))
     if behind == names.behind and not words:
         return job
     names = replace(names, behind=behind, words={**names.words, **words})
     return replace(job, vendor=replace(job.vendor, names=names))
 
 
-def _begins(
+def _find_path_heads(
     behind: Mapping[str, Mapping[str, str]], brought: Sequence[tuple[str, str]], bindings: str
 ) -> Mapping[str, Mapping[str, str]]:
     """Return what names become by what a path begins at in a file, by what that brings in."""
@@ -144,7 +146,7 @@ def _begins(
     return found
 
 
-def _without_own(
+def _find_bindings_elsewhere(
     job: PortJob, source: SourceFile, brought: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield what the bindings are in a file of a crate that does not depend on them.
@@ -160,7 +162,7 @@ def _without_own(
         yield bindings, handed.pop()
 
 
-def _brought(source: SourceFile) -> Iterator[tuple[str, str]]:
+def _find_imports(source: SourceFile) -> Iterator[tuple[str, str]]:
     """Yield the path of each thing that a file's imports bring in, and its name there."""
     for match in _USE.finditer(strip_comments_and_strings(source.text(0, len(source.data)))):
         for use in SourceFile("use.rs", f"use {match[1]};".encode()).tree.root_node.children:
@@ -170,14 +172,14 @@ def _brought(source: SourceFile) -> Iterator[tuple[str, str]]:
                 yield whole, alias.strip() or whole.rpartition("::")[2]
 
 
-def _called(workspace: Workspace, below: Container[str]) -> Iterator[str]:
+def _find_crate_names(workspace: Workspace, below: Container[str]) -> Iterator[str]:
     """Yield what Rust code calls some crates, wherever a manifest names them."""
     for _, name, package, _ in workspace.asked():
         if package in below:
             yield name.replace("-", "_")
 
 
-def _shape(vendor: VendorProfile, version: str) -> str:
+def _find_shape(vendor: VendorProfile, version: str) -> str:
     """Return the module that has the shape of a version of the source's bindings, or nothing."""
     older = sorted(vendor.facade.older.items(), key=lambda each: parse_version(each[0]))
     return next(
@@ -185,7 +187,7 @@ def _shape(vendor: VendorProfile, version: str) -> str:
     )
 
 
-def _versions(
+def _list_versions(
     vendor: VendorProfile, workspace: Workspace, below: Mapping[str, PortedDependency]
 ) -> frozenset[str]:
     """Return the versions of the source's bindings that a codebase below may ask for.
@@ -200,14 +202,16 @@ def _versions(
     for directory, _, package, said in workspace.asked():
         if package in below:
             place = workspace.root / directory
-            asked = _asked(place, workspace, package, said, below[package], vendor.bindings)
+            asked = _find_required_versions(
+                place, workspace, package, said, below[package], vendor.bindings
+            )
             if asked is None:
                 return frozenset()
             found.update(asked)
     return frozenset(found)
 
 
-def _asked(
+def _find_required_versions(
     place: Path,
     workspace: Workspace,
     package: str,
@@ -220,14 +224,14 @@ def _asked(
         if isinstance(table, dict) and isinstance(table.get(package), dict):
             said, place = table[package], workspace.root
     if isinstance(said.get("path"), str):
-        return _in_manifest(place / said["path"], bindings)
+        return _read_required_version(place / said["path"], bindings)
     version = said.get("version")
     if "git" in said or not isinstance(version, str):
         return None
-    return _in_range(version, known.source_bindings)
+    return _find_versions_in_range(version, known.source_bindings)
 
 
-def _in_manifest(folder: Path, bindings: str) -> Collection[str] | None:
+def _read_required_version(folder: Path, bindings: str) -> Collection[str] | None:
     """Return the version of the bindings that a crate beside the tree asks for, if it does."""
     try:
         found = list_dependency_entries(
@@ -247,7 +251,7 @@ def _in_manifest(folder: Path, bindings: str) -> Collection[str] | None:
     )
 
 
-def _in_range(requirement: str, known: Mapping[str, str]) -> Collection[str] | None:
+def _find_versions_in_range(requirement: str, known: Mapping[str, str]) -> Collection[str] | None:
     """Return what the versions of a crate that meet a requirement ask for; None for any other.
 
     Source: the Cargo book, "Specifying Dependencies", on caret, tilde and ``=``.

@@ -75,7 +75,7 @@ def explain_name_review(site: Site) -> str:
     """Return why a person reviews the names that a copy has for others, or an empty string."""
     if site.kind not in ("enum_variant", "field_declaration"):
         return ""
-    gone = [f"`{site.source.text(a.start, a.end)}`" for a in _repeated(site)]
+    gone = [f"`{site.source.text(a.start, a.end)}`" for a in _find_repeated(site)]
     title = site.job.vendor.title
     if gone:
         names = ", ".join(dict.fromkeys(gone))
@@ -93,7 +93,7 @@ def explain_name_review(site: Site) -> str:
 
 def explain_name_clash(site: Site) -> str:
     """Return why a copy without such names would not compile, or an empty string."""
-    needed = [a for a in _repeated(site) if a.key in _NEEDED]
+    needed = [a for a in _find_repeated(site) if a.key in _NEEDED]
     if not needed:
         return ""
     return (
@@ -104,9 +104,9 @@ def explain_name_clash(site: Site) -> str:
 
 def list_name_changes(site: Site) -> Iterator[tuple[Span, str]]:
     """Yield what a copy leaves out of its attributes, as spans and texts."""
-    gone = {a.start: a for a in _repeated(site)}
+    gone = {a.start: a for a in _find_repeated(site)}
     for attribute in site.attributes if gone else ():
-        arguments = _arguments(attribute)
+        arguments = _read_arguments(attribute)
         left = [site.source.text(a.start, a.end) for a in arguments if a.start not in gone]
         if len(left) == len(arguments):
             continue
@@ -121,14 +121,14 @@ def list_name_changes(site: Site) -> Iterator[tuple[Span, str]]:
         yield Span(arguments[0].start, arguments[-1].end), site.job.rename(", ".join(left))
 
 
-def _repeated(site: Site) -> list[_Argument]:
+def _find_repeated(site: Site) -> list[_Argument]:
     """Return the arguments of a site's attributes that its copy would repeat."""
     if site.kind not in ("enum_variant", "field_declaration"):
         return []
     return [
         argument
         for attribute in site.attributes
-        for argument in _arguments(attribute)
+        for argument in _read_arguments(attribute)
         if argument.key in _UNIQUE.get(_name(attribute), ()) and _repeats(site, argument)
     ]
 
@@ -143,17 +143,17 @@ def _repeats(site: Site, argument: _Argument) -> bool:
     if key == "long" or job.rename(site.name) == site.name:
         return False
     letter = job.rename(site.name)[:1]
-    return letter == site.name[:1] or letter in _letters(site)
+    return letter == site.name[:1] or letter in _list_letters(site)
 
 
-def _letters(site: Site) -> frozenset[str]:
+def _list_letters(site: Site) -> frozenset[str]:
     """Return the letters that the options of a struct have."""
 
     def find() -> frozenset[str]:
         letters = set(_RESERVED)
         for node, attributes in site.siblings:
             for attribute in attributes:
-                for argument in _arguments(attribute):
+                for argument in _read_arguments(attribute):
                     if argument.key == "short" and _name(attribute) in _UNIQUE:
                         given = argument.value.strip("'\"")
                         letters.add(given or field_text(node, "name")[:1])
@@ -167,7 +167,7 @@ def _is_required(site: Site) -> bool:
     struct = site.outer.outer if site.outer is not None else None
     if site.kind != "field_declaration" or struct is None or not site.name:
         return False
-    own, heads = map(_heads, (site.attributes, struct.attributes))
+    own, heads = map(_read_attributes, (site.attributes, struct.attributes))
     if not re.search(r"\bDeserialize\b", heads):
         return False
     said = f"{own} {' '.join(re.findall(r'serde[^]]*', heads))}"
@@ -177,24 +177,24 @@ def _is_required(site: Site) -> bool:
     )
 
 
-def _heads(attributes: tuple[Node, ...]) -> str:
+def _read_attributes(attributes: tuple[Node, ...]) -> str:
     return " ".join(node_text(a) for a in attributes if a.type == "attribute_item")
 
 
-def _inner(attribute: Node) -> Node | None:
+def _read_inner(attribute: Node) -> Node | None:
     named = attribute.named_children if attribute.type == "attribute_item" else []
     return named[0] if named else None
 
 
 def _name(attribute: Node) -> str:
     """Return the name of an attribute."""
-    inner = _inner(attribute)
+    inner = _read_inner(attribute)
     return node_text(inner.named_children[0]) if inner is not None and inner.named_children else ""
 
 
-def _arguments(attribute: Node) -> list[_Argument]:
+def _read_arguments(attribute: Node) -> list[_Argument]:
     """Return the arguments of an attribute: ``short = 'c'`` and ``long``."""
-    inner = _inner(attribute)
+    inner = _read_inner(attribute)
     tree = inner.child_by_field_name("arguments") if inner is not None else None
     groups: list[list[Node]] = [[]]
     for token in tree.children[1:-1] if tree is not None else ():

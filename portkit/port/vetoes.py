@@ -1,7 +1,7 @@
 """Vetoes: reasons why a person must write a copy.
 
-Each veto is one function from a planned copy to a reason, or an empty string, and stands in one
-list with the kinds of site that it is about.
+Each veto is one function from a site to a reason, or an empty string. One list has them, each with
+the kinds of site that it is about.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from portkit.syntax.cfg import FIELD_VALUES
 from portkit.syntax.imports import find_imported_names
 from portkit.syntax.name_table import strip_comments_and_strings
 from portkit.syntax.source_file import node_text
-from portkit.syntax.value import Value
 
 _NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
 _ONE_MORE = "with both features on there would be one more of them: choose by hand"
@@ -64,41 +63,28 @@ _STATEMENTS = frozenset(
 """What stands in a block beside others (the Rust reference, chapter "Statements")."""
 
 
-class PlannedCopy(Value, frozen=True):
-    """A copy that is built and not written yet."""
+def find_veto(site: Site, copy: str, *, gives_way: bool) -> str:
+    """Return why a person must write the copy of a site, or an empty string.
 
-    site: Site
-    text: str
-    gives_way: bool = False  # whether either side is absent if both features are on
-
-
-def find_veto(copy: PlannedCopy) -> str:
-    """Return why a person must write a copy, or an empty string."""
-    kind = copy.site.kind
-    reasons = (veto(copy) for kinds, veto in _VETOES if not kinds or kind in kinds)
-    return next(filter(None, reasons), "")
-
-
-def runs_cuda_tool(site: Site, copy: str) -> str:
-    """Return why a copy of Rust source would build for the source vendor, or an empty string."""
-    job = site.job
-    return cuda_tools.explain_cuda_tool(job, copy) or cuda_tools.explain_uncopied_call(site, copy)
+    Args:
+        site: the site.
+        copy: the text of the copy.
+        gives_way: whether either side is absent if both features are on.
+    """
+    is_rust = site.source.path.endswith(".rs")
+    if is_rust and (reason := cuda_tools.explain_cuda_run(site, copy)):
+        return reason
+    reasons = (veto(site) for kinds, veto in _VETOES if not kinds or site.kind in kinds)
+    return next(filter(None, reasons), "") or ("" if gives_way else _find_name_clash(site))
 
 
-def _find_cuda_tool(copy: PlannedCopy) -> str:
-    is_rust = copy.site.source.path.endswith(".rs")
-    return runs_cuda_tool(copy.site, copy.text) if is_rust else ""
-
-
-def _find_missing_c_function(copy: PlannedCopy) -> str:
-    site = copy.site
+def _find_missing_c_function(site: Site) -> str:
     linked = c_declarations.has_linked_functions(site.code)
     return c_declarations.explain_missing_c_function(site.job, site.code) if linked else ""
 
 
-def _find_missing_place(copy: PlannedCopy) -> str:
+def _find_missing_place(site: Site) -> str:
     """Return why nothing can stand beside a place, or an empty string."""
-    site = copy.site
     parent = site.parent
     if parent is None or site.is_python:
         return ""
@@ -107,16 +93,13 @@ def _find_missing_place(copy: PlannedCopy) -> str:
     return _ONE_MORE if parent.type in _COUNTED else ""
 
 
-def _find_name_clash(copy: PlannedCopy) -> str:
+def _find_name_clash(site: Site) -> str:
     """Return why a person must find a name for the counterpart, or an empty string.
 
     A copy would have the name of its site where both exist with both features on. rustc: E0252 for
     imports, E0428 for items and variants, E0124 for fields, E0062 for their values, E0119 and E0592
     for implementations. Macros and ``_`` may stand twice.
     """
-    if copy.gives_way:
-        return ""
-    site = copy.site
     job, imported = site.job, site.kind == "use_declaration"
     own = site.kind != "macro_definition" and site.is_cuda_only
     is_value = site.kind in FIELD_VALUES
@@ -156,19 +139,11 @@ def find_method_imports(site: Site) -> frozenset[str]:
     return frozenset(name for name in names if said[name] == 1)
 
 
-_VETOES: Final[tuple[tuple[Collection[str], Callable[[PlannedCopy], str]], ...]] = (
-    ((), _find_cuda_tool),
+_VETOES: Final[tuple[tuple[Collection[str], Callable[[Site], str]], ...]] = (
     ((), _find_missing_c_function),
-    (
-        ("function_signature_item",),
-        lambda copy: c_declarations.explain_no_counterpart(copy.site),
-    ),
-    (("enum_variant",), lambda copy: enum_variants.explain_uncopied_variant(copy.site)),
-    (
-        ("enum_variant", "field_declaration"),
-        lambda copy: unique_names.explain_name_clash(copy.site),
-    ),
+    (("function_signature_item",), c_declarations.explain_no_counterpart),
+    (("enum_variant",), enum_variants.explain_uncopied_variant),
+    (("enum_variant", "field_declaration"), unique_names.explain_name_clash),
     ((), _find_missing_place),
-    ((), _find_name_clash),
 )
 """The vetoes in their order, each with the kinds of site that it is about; all kinds if none."""

@@ -59,7 +59,7 @@ def find_whole_crates(
     while True:
         named = {each.name: each for each in found.values()}
         new = {
-            crate.directory: _whole(workspace, vendor, crate, named)
+            crate.directory: _make_whole_crate(workspace, vendor, crate, named)
             for crate in pending
             if crate.directory not in found
             and (
@@ -71,7 +71,7 @@ def find_whole_crates(
         }
         if not new:
             own = _without_counterparts([found[directory] for directory in sorted(found)])
-            return _without_counterparts(_with_own_names(vendor, own))
+            return _without_counterparts(_make_copy_names_unique(vendor, own))
         found |= new
 
 
@@ -299,7 +299,7 @@ def _is_of_kernels(
     return is_cuda_always_compiled(workspace, vendor, codebase, crate)
 
 
-def _unported(
+def _explain_no_copy(
     workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
 ) -> str:
     """Return why a crate gets no counterpart, or an empty string."""
@@ -315,10 +315,10 @@ def _unported(
     return ""
 
 
-def _with_own_names(
+def _make_copy_names_unique(
     vendor: VendorProfile, found: Sequence[CudaOnlyCrate]
 ) -> tuple[CudaOnlyCrate, ...]:
-    """Return crates no two of which have counterparts of one name or in one folder.
+    """Return the crates, renamed so that no two counterparts share a name or a folder.
 
     ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
     """
@@ -343,7 +343,7 @@ def _with_own_names(
     return tuple(named[each.directory] for each in found)
 
 
-def _whole(
+def _make_whole_crate(
     workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, CudaOnlyCrate]
 ) -> CudaOnlyCrate:
     above, folder = posixpath.split(crate.directory)
@@ -353,15 +353,15 @@ def _whole(
     return CudaOnlyCrate(
         name=crate.name,
         directory=crate.directory,
-        copy=_copied_name(vendor, crate.name),
-        place=posixpath.join(above, _copied_name(vendor, folder)),
+        copy=_write_copy_name(vendor, crate.name),
+        place=posixpath.join(above, _write_copy_name(vendor, folder)),
         module=module,
-        copied_module=_copied_name(vendor, module).replace("-", "_"),
-        unported=_unported(workspace, vendor, crate, known),
+        copied_module=_write_copy_name(vendor, module).replace("-", "_"),
+        unported=_explain_no_copy(workspace, vendor, crate, known),
     )
 
 
-def _copied_name(vendor: VendorProfile, name: str) -> str:
+def _write_copy_name(vendor: VendorProfile, name: str) -> str:
     renamed = vendor.names.word(name.replace("-", "_")).replace("_", "-")
     return renamed if renamed != name.replace("_", "-") else f"{name}-{vendor.name}"
 

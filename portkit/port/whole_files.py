@@ -109,7 +109,7 @@ def find_inner_files(job: PortJob, files: Iterable[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     pending = [(path, path) for path in sorted(files)]
     for path, outer in pending:
-        for _, below in _declares(job, path):
+        for _, below in _find_declared_modules(job, path):
             if below not in found and below != outer:
                 found[below] = outer
                 pending.append((below, outer))
@@ -126,8 +126,8 @@ def add_inner_modules(
     found = dict(copied)
     pending = [*found.items()]
     for path, copy in pending:
-        for name, below in _declares(job, path):
-            where = _folder(copy) / below.removeprefix(f"{_folder(path)}/")
+        for name, below in _find_declared_modules(job, path):
+            where = _find_module_folder(copy) / below.removeprefix(f"{_find_module_folder(path)}/")
             own = where.with_name(where.name.replace(name, job.vendor.names.word(name), 1))
             if where.name == "mod.rs":
                 own = where.parent.with_name(job.vendor.names.word(name)) / where.name
@@ -138,7 +138,7 @@ def add_inner_modules(
     return dict(sorted(found.items()))
 
 
-def _declares(job: PortJob, path: str) -> Iterator[tuple[str, str]]:
+def _find_declared_modules(job: PortJob, path: str) -> Iterator[tuple[str, str]]:
     """Yield the modules that a file declares without a body, and their files in the tree."""
     text = _BARE_MODULE.finditer(job.workspace.sources[path].data)
     for name in sorted({match[1].decode() for match in text}):
@@ -199,14 +199,14 @@ def find_module_file(job: PortJob, path: str, module: str) -> str | None:
 
     Source: the Rust reference, chapter "Modules", section "Module source filenames".
     """
-    below = _folder(path)
+    below = _find_module_folder(path)
     for candidate in (below / f"{module}.rs", below / module / "mod.rs"):
         if str(candidate) in job.workspace.sources:
             return str(candidate)
     return None
 
 
-def _folder(path: str) -> PurePosixPath:
+def _find_module_folder(path: str) -> PurePosixPath:
     """Return the folder in which the modules are looked for that a file declares."""
     pure = PurePosixPath(path)
     return pure.parent if pure.stem in ("mod", "lib", "main") else pure.parent / pure.stem
@@ -215,8 +215,8 @@ def _folder(path: str) -> PurePosixPath:
 def is_own_module(job: PortJob, path: str, name: Node) -> bool:
     """Whether an identifier in a path is a module of the tree that gets no copy."""
     # Few codebases have such files, and to follow a path takes long.
-    segments = _path_of(name) if job.codebase.plain else []
-    file = _file(job, path, segments) if segments else None
+    segments = _read_path(name) if job.codebase.plain else []
+    file = _find_module_file(job, path, segments) if segments else None
     return (
         file is not None
         and file not in job.tree_facts.copied_files
@@ -224,7 +224,7 @@ def is_own_module(job: PortJob, path: str, name: Node) -> bool:
     )
 
 
-def _path_of(name: Node) -> list[str]:
+def _read_path(name: Node) -> list[str]:
     """Return the segments of a path up to an identifier in it; none where it is in no path."""
     parent = name.parent
     if parent is None or parent.type not in ("scoped_identifier", "scoped_use_list"):
@@ -247,35 +247,39 @@ def _names(path: Node, name: Node) -> bool:
     return own is not None and own.id == name.id
 
 
-def _file(job: PortJob, path: str, segments: list[str]) -> str | None:
+def _find_module_file(job: PortJob, path: str, segments: list[str]) -> str | None:
     """Return the file of the module that a path names, if it is one of the tree."""
     first, *rest = segments
     crate = job.workspace.crate_of(path)
     libraries = {c.name.replace("-", "_"): c for c in job.workspace.crates}
     if first == "crate" and crate is not None:
-        at: str | None = _root(job, crate.directory)
+        at: str | None = _find_root(job, crate.directory)
     elif first == "super":
-        at = _outer(job, path)
+        at = _find_declaring_file(job, path)
     elif first == "self":
         at = path
     elif first in libraries:
-        at = _root(job, libraries[first].directory)
+        at = _find_root(job, libraries[first].directory)
     else:
         at = find_module_file(job, path, first)
     for segment in rest:
         if at is None:
             return None
-        at = _outer(job, at) if segment == "super" else find_module_file(job, at, segment)
+        at = (
+            _find_declaring_file(job, at)
+            if segment == "super"
+            else find_module_file(job, at, segment)
+        )
     return at
 
 
-def _root(job: PortJob, directory: str) -> str | None:
+def _find_root(job: PortJob, directory: str) -> str | None:
     below = "" if directory == "." else f"{directory}/"
     roots = (f"{below}src/lib.rs", f"{below}src/main.rs")
     return next((root for root in roots if root in job.workspace.sources), None)
 
 
-def _outer(job: PortJob, path: str) -> str | None:
+def _find_declaring_file(job: PortJob, path: str) -> str | None:
     """Return the file that declares the module of a file."""
     pure = PurePosixPath(path)
     folder = pure.parent.parent if pure.stem == "mod" else pure.parent

@@ -362,7 +362,7 @@ class Renamed(Entry, frozen=True, kw_only=True):
 
 
 class Unported(Entry, frozen=True, kw_only=True):
-    """A feature without a counterpart, or a name that is kept, that not every version has."""
+    """An entry for some versions only: a feature without a counterpart, or a name that stays."""
 
     reason: Reason
 

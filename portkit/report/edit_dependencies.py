@@ -48,6 +48,7 @@ class WrittenFinding(Value, frozen=True):
         path: the file that is edited, or the file or folder that is added.
         crate: the directory of the crate that holds it.
         files: the text of each file that is added, by its path; of a crate, that of its manifest.
+        types: the enum of a variant, or the struct of a field.
         added_crate: the name of the crate that it adds, if it does.
     """
 
@@ -57,6 +58,7 @@ class WrittenFinding(Value, frozen=True):
     crate: str
     edits: tuple[str, ...]
     files: Mapping[str, str]
+    types: tuple[str, ...] = ()
     added_crate: str = ""
 
     @property
@@ -75,7 +77,7 @@ def find_dependencies(
 ) -> list[set[int]]:
     """Return for each of several findings which others it needs, by their numbers."""
     names = _Names(written, known, variant)
-    found = [set(chain(names.asked(n), names.modules(n))) for n in range(len(written))]
+    found = [set(chain(names.find_providers(n), names.modules(n))) for n in range(len(written))]
     for one, other in chain(_link_crates(written), _link_manifests(written, packages)):
         found[one].add(other)
     for number, others in enumerate(found):
@@ -131,7 +133,8 @@ class _Names:
                 for name in {*_NAME.findall(self.plain[number])} - known:
                     self.imported[name].append((number, False))
             if written[number].code == named_items.ENUM_VARIANT.code:
-                self.variants[written[number].symbol.rpartition("enum ")[2]].append(number)
+                for name in written[number].types:
+                    self.variants[name].append(number)
 
     def _defined(self, number: int) -> set[str]:
         w, plain = self.written[number], self.plain[number]
@@ -144,8 +147,8 @@ class _Names:
             found |= {_normalize_name(key) for text in w.edits for key in _KEY.findall(text)}
         return found
 
-    def asked(self, number: int) -> Iterator[int]:
-        """Yield the findings that define a name that this finding uses, or import it."""
+    def find_providers(self, number: int) -> Iterator[int]:
+        """Yield the findings that define or import a name that this finding uses."""
         w, plain = self.written[number], self.plain[number]
         for name in {*_NAME.findall(plain)}:
             defined = self.defined.get(name, ())

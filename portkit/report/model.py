@@ -87,6 +87,7 @@ class ReportedSite(Value, frozen=True):
     detail: str = ""
     reason: str = ""
     looked_at: bool = False
+    writes_error_arm: bool = False
 
     @property
     def position(self) -> str:
@@ -306,7 +307,7 @@ def describe_writes(report: Report, *, others: bool = True) -> str:
     text = f"writes {count_places(todo)}" + (
         f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else ""
     )
-    if errors := sum(site.is_left_out for site in todo):
+    if errors := sum(site.writes_error_arm for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"
         text += f", {errors} of them {arms} with an error where it is left out"
     if report.untaken:
@@ -360,6 +361,7 @@ def locate_finding(finding: Finding, source: SourceFile | None, identity: str) -
         detail=finding.detail,
         reason=finding.reason or finding.message,
         looked_at=finding.looked_at,
+        writes_error_arm=finding.writes_error_arm,
     )
 
 

@@ -14,7 +14,9 @@ SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
 _FIELDS: Final = tuple(
-    name for name in ReportedSite.__struct_fields__ if name not in ("detail", "reason", "looked_at")
+    name
+    for name in ReportedSite.__struct_fields__
+    if name not in ("detail", "reason", "looked_at", "writes_error_arm")
 )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.engine.partial_ports import add_error_arms, check_variants
+from portkit.engine.partial_ports import check_variants, restore_required_arms
 from portkit.engine.plan import build_plan
 from portkit.engine.rule_pages import list_all_pages
 from portkit.report.edit_dependencies import (
@@ -100,7 +100,7 @@ def split_port(whole: Scan, *, rustfmt: bool = True) -> Series:
         kept = tuple(f for n, f in enumerate(whole.findings) if turn.get(n, 0) <= number)
         some = replace(whole, findings=kept)
         check_variants(whole, some)
-        some = add_error_arms(whole, some, LATER)
+        some = restore_required_arms(whole, some, LATER)
         now = _group_by_path(some.findings)
         moved = {path for path in now if now[path] != before.get(path)}
         planned = build_plan(
@@ -162,6 +162,7 @@ def _describe_finding(whole: Scan, finding: Finding) -> WrittenFinding:
         crate=finding.path if is_crate else crate.directory if crate is not None else ".",
         edits=tuple(edit.text for edit in finding.edits),
         files=files,
+        types=finding.types,
         added_crate=name,
     )
 

@@ -9,18 +9,16 @@ is no list of them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from portkit.context.intent import Intent, MatchGap
+from portkit.context.intent import Intent
 from portkit.context.port_job import PortJob, Site
-from portkit.profiles.settings import Exclusion, Settings
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.value import Value
-from portkit.workspace.exclusion_comments import ExclusionComment
 from portkit.workspace.finding import Finding
 
 
@@ -84,39 +82,16 @@ class TreeRule(Value, _RuleDocs, frozen=True, eq=False):
     page: str = ""
 
 
-class ExceptionRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about an exception that a person made, and that excepts nothing."""
+class DirectRule(Value, _RuleDocs, frozen=True, eq=False):
+    """A rule whose check the engine calls by its name: it is about no node, file or tree."""
 
     code: str  # its stable code, ``PKnnn``
-    # from the exception, every code that there is, and the paths of the tree's files, to
-    # findings
-    check: Callable[
-        [ExclusionComment | Exclusion, Sequence[str], Collection[str]], Iterator[Finding]
-    ]
+    check: Callable[..., object]
     own_name: str = ""
     page: str = ""
 
 
-class ProfileRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about the entries of a profile."""
-
-    code: str  # its stable code, ``PKnnn``
-    # from the job, what was found and what ``portkit.toml`` says to findings
-    check: Callable[[PortJob, Sequence[Finding], Settings], tuple[Finding, ...]]
-    own_name: str = ""
-    page: str = ""
-
-
-class GapRule(Value, _RuleDocs, frozen=True, eq=False):
-    """What says something about a ``match`` that the port leaves without an arm."""
-
-    code: str  # its stable code, ``PKnnn``
-    check: Callable[[PortJob, MatchGap], Finding]  # from the job and the gap to a finding
-    own_name: str = ""
-    page: str = ""
-
-
-Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule | GapRule
+Rule = SiteRule | FileRule | TreeRule | DirectRule
 
 
 @cache

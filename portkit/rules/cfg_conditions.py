@@ -56,21 +56,21 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
     construct = _WORDS.get(site.kind, "cfg item")
     symbol = site.symbol(site.name)
     if not site.is_cuda_only:
-        if not job.is_cuda_specific(_code(site)):
-            yield from _widened(site, construct, symbol)
+        if not job.is_cuda_specific(_read_code(site)):
+            yield from _check_widening(site, construct, symbol)
         return
     if site.scope.container in ("trait", "trait impl") and job.mentions_cuda(site.name):
         return
     override = find_override(job, site.source, site.symbol(f"{{{job.vendor.source}}}"))
     if override is not None and site.code.startswith("{"):
-        yield _overridden(site, override)
+        yield _copy_from_template(site, override)
     elif site.kind == "use_declaration" and is_import_for_functions(site):
         message = (
             "a copy would clash with it when both features are on: the functions that need it "
             "bring in their own"
         )
         yield LeaveUnchanged(construct, message, symbol=symbol)
-    elif kept := _kept(site):
+    elif kept := _explain_kept_file(site):
         yield LeaveUnchanged(construct, kept, symbol=symbol)
     elif reason := explain_cuda_only_module(job, site.source.path, site.node):
         yield LeaveUnchanged(construct, f"{reason}: it is not ported", symbol=symbol)
@@ -81,12 +81,12 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
             f' profile, such as {site.name} = "{name}", or write it by hand'
         )
         yield RequireManual(construct, message, symbol=symbol, renamed=(site.name, name))
-    elif not (job.is_cuda_specific(_code(site)) or _is_other_file(site)):
+    elif not (job.is_cuda_specific(_read_code(site)) or _copies_to_other_file(site)):
         if site.kind in STEPS and has_own_step(site):
             message = f"the next step is {job.vendor.title}'s own"
             yield AlreadyPorted(construct, message, symbol=symbol)
         else:
-            yield from _widened(site, construct, symbol)
+            yield from _check_widening(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
         loop = any(child.type == "while_expression" for child in site.node.named_children)
@@ -95,7 +95,7 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
         yield CopySite(construct, message, symbol=symbol, review=loop)
 
 
-def _code(site: Site) -> str:
+def _read_code(site: Site) -> str:
     """Return the text of an item without the conditions on it, which may stand inside it."""
     text = site.code
     for attribute, _ in site.conditions:
@@ -104,7 +104,7 @@ def _code(site: Site) -> str:
     return text
 
 
-def _kept(site: Site) -> str:
+def _explain_kept_file(site: Site) -> str:
     """Return why the profile keeps the file of a module that is exported again, or nothing."""
     exported = any(child.type == "visibility_modifier" for child in site.node.children)
     paths = (
@@ -124,8 +124,8 @@ def _kept(site: Site) -> str:
     return kept.reason if kept is not None else ""
 
 
-def _is_other_file(site: Site) -> bool:
-    """Whether the copy of a module has the same name, and its `path` names another file."""
+def _copies_to_other_file(site: Site) -> bool:
+    """Whether the copy of a module keeps its name, and only its ``#[path]`` differs."""
     if site.kind != "mod_item" or not read_path(site.node):
         return False
     return (
@@ -134,7 +134,7 @@ def _is_other_file(site: Site) -> bool:
     )
 
 
-def _overridden(site: Site, override: ItemOverride) -> Intent:
+def _copy_from_template(site: Site, override: ItemOverride) -> Intent:
     current = hash_item(site.code)
     known = current in override.fingerprints.values()
     return CopySite(
@@ -150,7 +150,7 @@ def _overridden(site: Site, override: ItemOverride) -> Intent:
     )
 
 
-def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
+def _check_widening(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
     if reason := cuda_tools.explain_manual_widening(site, site.code):
         yield RequireManual(construct, reason, symbol=symbol)
         return
@@ -252,7 +252,7 @@ def check_cfg_condition(site: Site) -> Iterator[Intent]:
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"
-            yield CopySite(construct, message, symbol=symbol, name=_own_name(site))
+            yield CopySite(construct, message, symbol=symbol, name=_write_own_name(site))
             return
         yield WidenCondition(
             "cfg condition",
@@ -264,7 +264,7 @@ def check_cfg_condition(site: Site) -> Iterator[Intent]:
         )
 
 
-def _own_name(site: Site) -> str:
+def _write_own_name(site: Site) -> str:
     """Return the name of a test's copy, which would bear its name; empty for anything else."""
     is_test = any(
         normalize_rust(node_text(attribute)) == "#[test]" for attribute in site.attributes
@@ -310,7 +310,7 @@ def check_cfg_function(site: Site) -> Iterator[Intent]:
     message = f"copy it as {name}: under its own name it would stand twice with both features on"
     named = counterparts.list_siblings_named(site, site.name)
     called = any(n.type == site.kind and n.id != site.node.id for n, _ in named)
-    device = _device(site)
+    device = _find_device_parameter(site)
     if paired := called and not device and feature_conflicts.is_paired(site):
         name, message = site.name, feature_conflicts.PAIRED
     elif called and not device:
@@ -327,7 +327,7 @@ def check_cfg_function(site: Site) -> Iterator[Intent]:
     )
 
 
-def _device(site: Site) -> str:
+def _find_device_parameter(site: Site) -> str:
     """Return what the function asks for its device, if a parameter says it."""
     asks = re.search(rf"\b((\w+)(?:\.\w+\(\))*)\.as_{site.job.vendor.source}_device\(\)", site.code)
     return asks[1] if asks is not None and asks[2] in list_parameters(site) else ""

@@ -51,7 +51,7 @@ _TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
 def check(site: Site) -> Iterator[Intent]:
     """Find a dependency on a crate of the source vendor's."""
     if site.kind == "table":
-        yield from _own_table(site)
+        yield from _check_own_table(site)
         return
     job = site.job
     table = read_table_header(site.node)
@@ -67,7 +67,7 @@ def check(site: Site) -> Iterator[Intent]:
         kept = "no crate of the tree takes it, or by features alone that get no counterpart"
         yield LeaveUnchanged(construct, kept, symbol=name)
         return
-    if turned := _turned_on(site, name):
+    if turned := _find_enabled_features(site, name):
         yield RequireManual(
             construct,
             f"it turns {' and '.join(turned)} of {name} on in every build, those for"
@@ -77,7 +77,7 @@ def check(site: Site) -> Iterator[Intent]:
         return
     if renamed := name_counterpart(site, name):
         facade = site.job.vendor.facade
-        asked = _asked(site, facade.name, read_table_header(site.node), name)
+        asked = _read_requirement(site, facade.name, read_table_header(site.node), name)
         if "package" not in asked:
             asked = f'package = "{facade.name}", {asked}'
         optional = ", optional = true" if "optional" in site.code else ""
@@ -90,12 +90,12 @@ def check(site: Site) -> Iterator[Intent]:
             name=renamed,
         )
         return
-    if not crate or not _asked_for(site, name) or not _is_first(site, name):
-        yield LeaveUnchanged(construct, _why_kept(site, name), symbol=name)
+    if not crate or not _is_asked_for(site, name) or not _is_first(site, name):
+        yield LeaveUnchanged(construct, _explain_kept(site, name), symbol=name)
         return
-    value = _as_it_stands(site)
+    value = _read_rest(site)
     if table == "workspace.dependencies" or "workspace" not in value:
-        value = f" = {{ {_asked(site, crate, table, name)}"
+        value = f" = {{ {_read_requirement(site, crate, table, name)}"
         value += ", optional = true }" if "optional" in site.code else " }"
     yield InsertText(
         construct,
@@ -119,7 +119,7 @@ def name_counterpart(site: Site, name: str) -> str:
     return new
 
 
-def _turned_on(site: Site, name: str) -> list[str]:
+def _find_enabled_features(site: Site, name: str) -> list[str]:
     """Return the features of CUDA's that a dependency always turns on in a crate with a port."""
     job, value = site.job, find_value(site.node)
     if value.type != "inline_table" or site.crate is None:
@@ -133,7 +133,7 @@ def _turned_on(site: Site, name: str) -> list[str]:
     return [each for each in read_strings(listed) if each in of_source]
 
 
-def _as_it_stands(site: Site) -> str:
+def _read_rest(site: Site) -> str:
     """Return what follows the name of a dependency, without the features of its crate."""
     start, value = find_first_key(site.node).end_byte, find_value(site.node)
     features = find_entry(value, "features") if value.type == "inline_table" else None
@@ -148,7 +148,7 @@ def _as_it_stands(site: Site) -> str:
     return site.source.text(start, head) + site.source.text(tail, value.end_byte)
 
 
-def _own_table(site: Site) -> Iterator[Intent]:
+def _check_own_table(site: Site) -> Iterator[Intent]:
     """Find a dependency that has a table of its own."""
     job, construct = site.job, "dependency in Cargo.toml"
     table, _, name = read_entry_name(site.node).rpartition(".")
@@ -156,14 +156,14 @@ def _own_table(site: Site) -> Iterator[Intent]:
         return
     crate = job.find_counterpart_crate(name)
     says_something = any(child.type == "pair" for child in site.node.named_children)
-    if not crate or not says_something or not _asked_for(site, name):
-        yield LeaveUnchanged(construct, _why_kept(site, name), symbol=name)
+    if not crate or not says_something or not _is_asked_for(site, name):
+        yield LeaveUnchanged(construct, _explain_kept(site, name), symbol=name)
         return
     lines = [f"[{table}.{crate}]"]
     if find_entry(site.node, "workspace") is not None:
         lines.append("workspace = true")
     else:
-        lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate, table, name))
+        lines += re.split(r", (?=[\w-]+ = )", _read_requirement(site, crate, table, name))
     optional = find_entry(site.node, "optional")
     if optional is not None and node_text(optional) == "true":
         lines.append("optional = true")
@@ -183,7 +183,7 @@ def _is_first(site: Site, name: str) -> bool:
     return next(pairs).id == site.node.id
 
 
-def _asked_for(site: Site, name: str) -> bool:
+def _is_asked_for(site: Site, name: str) -> bool:
     """Whether a feature that has a counterpart asks for an optional dependency.
 
     A crate that always compiles for CUDA has no other part.
@@ -197,7 +197,7 @@ def _asked_for(site: Site, name: str) -> bool:
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
-def _asked(site: Site, crate: str, table: str, name: str) -> str:
+def _read_requirement(site: Site, crate: str, table: str, name: str) -> str:
     """Return what a manifest says of a crate that takes the place of another."""
     inside: Any = site.crate.manifest if site.crate is not None else site.job.workspace.manifest
     for key in table.split("."):
@@ -206,7 +206,7 @@ def _asked(site: Site, crate: str, table: str, name: str) -> str:
     return write_requirement(site.job, crate, posixpath.dirname(site.source.path), said)
 
 
-def _why_kept(site: Site, name: str) -> str:
+def _explain_kept(site: Site, name: str) -> str:
     job = site.job
     if name in job.vendor.dependencies:
         return "it compiles or binds CUDA; ROCm's own crates do that for HIP"

@@ -43,10 +43,10 @@ def check_device_check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor:
         return
     if is_build_script_query(job, site.node):
-        yield from _of_build(site)
+        yield from _check_build_script_if(site)
         return
     if site.kind == "scoped_identifier":
-        yield from _as_value(site)
+        yield from _check_passed_function(site)
         return
     if not is_cuda_query(job, site.node):
         is_cfg = site.kind == "macro_invocation" and site.code.startswith("cfg!")
@@ -71,15 +71,19 @@ def check_device_check(site: Site) -> Iterator[Intent]:
     found = find_decision(site, holder)
     known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
-        yield LeaveUnchanged(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
+        yield LeaveUnchanged(
+            _describe_construct(site, holder), known.reason, entry=entry, shadowed=shadowed
+        )
         return
-    if known is None and (reason := _not_widened(site, holder)):
-        yield RequireManual(_construct(site, holder), reason, entry=entry, shadowed=shadowed)
+    if known is None and (reason := _explain_no_widening(site, holder)):
+        yield RequireManual(
+            _describe_construct(site, holder), reason, entry=entry, shadowed=shadowed
+        )
         return
     if known is None and plain is not None:
         kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
         yield LeaveUnchanged(
-            _construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed
+            _describe_construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed
         )
         return
     if known is None and _has_own_step(site, holder):
@@ -87,10 +91,10 @@ def check_device_check(site: Site) -> Iterator[Intent]:
             f"Code after it asks whether the device is {job.vendor.title}'s, so this condition"
             " stays. Check that it should"
         )
-        yield LeaveUnchanged(_construct(site, holder), kept, review=True)
+        yield LeaveUnchanged(_describe_construct(site, holder), kept, review=True)
         return
     yield WidenCondition(
-        _construct(site, holder),
+        _describe_construct(site, holder),
         known.reason
         if known
         else f"the port widens the condition to {job.vendor.title}; no decision in the profile "
@@ -141,7 +145,7 @@ def _conditions_of(branch: Node) -> Iterator[Node]:
         yield condition
 
 
-def _as_value(site: Site) -> Iterator[Intent]:
+def _check_passed_function(site: Site) -> Iterator[Intent]:
     """Find a question that is handed over, as in ``devices.iter().all(Device::is_cuda)``."""
     job, parent = site.job, site.parent
     if parent is None or parent.type != "arguments" or not is_query_path(job, site.node):
@@ -171,8 +175,8 @@ def _as_value(site: Site) -> Iterator[Intent]:
     )
 
 
-def _of_build(site: Site) -> Iterator[Intent]:
-    """Widen the ``if`` of a build script, unless what it leads to is the source vendor's."""
+def _check_build_script_if(site: Site) -> Iterator[Intent]:
+    """Widen an ``if`` of a build script, unless its branch is for CUDA only."""
     holder = find_deciding_node(site)
     is_negated = site.parent is not None and site.parent.type == "unary_expression"
     if holder.type != "if_expression" or is_negated or is_cuda_branch(site, holder):
@@ -193,13 +197,13 @@ def _of_build(site: Site) -> Iterator[Intent]:
     )
 
 
-def _not_widened(site: Site, holder: Node) -> str:
+def _explain_no_widening(site: Site, holder: Node) -> str:
     """Return why what an ``if`` of a build script does is a person's, or an empty string."""
     body = holder.child_by_field_name("consequence") if holder.type == "if_expression" else None
     return cuda_tools.explain_manual_widening(site, node_text(body)) if body is not None else ""
 
 
-def _construct(site: Site, holder: Node) -> str:
+def _describe_construct(site: Site, holder: Node) -> str:
     condition = holder.child_by_field_name("condition")
     text = node_text(condition) if condition is not None else site.code
     peer = "/is_metal" if "is_metal" in text else ""
@@ -319,8 +323,8 @@ def check_if_let(site: Site) -> Iterator[Intent]:
     )
     apart = CopySite if alone else AddBranch
     step = apart(construct, own, claims=branch)
-    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
-    binds = patterns.may_bind_value(pattern, job.mentions_cuda_value)
+    lists = patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda)
+    binds = patterns.may_bind_value(pattern, job.renames_or_says_cuda)
     if not lists and (binds or job.rename_changes_code(node_text(body))):
         yield step
         return
@@ -364,7 +368,7 @@ def check_matches(site: Site) -> Iterator[Intent]:
     if alone and holder.type == "if_expression" and is_cuda_branch(site, holder):
         return  # PK402's
     _, members, _ = patterns.parse_matches_macro(site.node)
-    if any(job.mentions_cuda_value(site.source.slice(m)) for m in members):
+    if any(job.renames_or_says_cuda(site.source.slice(m)) for m in members):
         yield JoinPatterns(
             "matches! on a device",
             f"{job.vendor.title} joins the pattern: see that the same holds on AMD",
@@ -403,7 +407,7 @@ def check_let_else(site: Site) -> Iterator[Intent]:
         return
     if site.scope.vendor or site.conditions or not job.rename_changes_code(node_text(pattern)):
         return
-    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
+    lists = patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda)
     title, claims = job.vendor.title, (span_of(pattern),)
     yield JoinPatterns(
         construct,
@@ -443,7 +447,7 @@ def check_while_let(site: Site) -> Iterator[Intent]:
     """Find a ``while let`` on a value of the source vendor."""
     job = site.job
     condition = site.node.child_by_field_name("condition")
-    let = patterns.find_let(condition, job.mentions_cuda_value)
+    let = patterns.find_let(condition, job.renames_or_says_cuda)
     pattern = let.child_by_field_name("pattern") if let is not None else None
     if site.scope.vendor or site.is_cuda_only:
         return
@@ -454,8 +458,8 @@ def check_while_let(site: Site) -> Iterator[Intent]:
         "a second `while let` would lose the value that ends this one. Rewrite it as a `loop` with"
         f" a `match`: an arm for CUDA, an arm for {title}, and a `break` in the `_` arm"
     )
-    lists = patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value)
-    own = patterns.may_bind_value(pattern, job.mentions_cuda_value) or job.rename_changes_code(
+    lists = patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda)
+    own = patterns.may_bind_value(pattern, job.renames_or_says_cuda) or job.rename_changes_code(
         field_text(site.node, "body")
     )
     if (own and not lists) or job.rename_changes_code(field_text(let, "value")):

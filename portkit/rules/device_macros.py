@@ -48,7 +48,7 @@ def check_device_macro(site: Site) -> Iterator[Intent]:
         return
     construct, symbol, title = "macro definition", f"{macro.name}!", job.vendor.title
     if generates_rocm_test(job, macro):
-        yield _itself(site, construct, symbol)
+        yield _generate_test(site, construct, symbol)
         return
     message = (
         f"{symbol} takes one more argument, for {title}; calls with "
@@ -73,14 +73,14 @@ def check_device_macro(site: Site) -> Iterator[Intent]:
     argument = re.compile(rf"(\${named})(\s*:\s*\w+)")
     head = argument.sub(lambda m: f"{m[0]}, {job.rename(m[1])}{m[2]}", head, count=1)
     indent = site.source.indent(rule.start_byte)
-    text = f"{head}{_ported_body(site, rule)};\n{indent}"
+    text = f"{head}{_port_body(site, rule)};\n{indent}"
     if not parses_as_items(f"macro_rules! m {{ {text} }}"):
-        yield _unread(construct, symbol)
+        yield _require_reading(construct, symbol)
         return
     yield InsertText(construct, message, symbol=symbol, text=text, at=rule.start_byte)
 
 
-def _itself(site: Site, construct: str, symbol: str) -> Intent:
+def _generate_test(site: Site, construct: str, symbol: str) -> Intent:
     """Return what is wanted of a macro whose calls name no test of the written vendor's."""
     job = site.job
     rule = find_device_rule(job, site.node)
@@ -109,20 +109,20 @@ def _itself(site: Site, construct: str, symbol: str) -> Intent:
     before, after = body[: test.item.end], body[test.item.end :]
     ported = f"{field_text(rule, 'left')} => {before}{text}{after}"
     if not parses_as_items(f"macro_rules! m {{ {ported}; }}"):
-        return _unread(construct, symbol)
+        return _require_reading(construct, symbol)
     right = rule.child_by_field_name("right")
     assert right is not None  # it has a text
     at = right.start_byte + len(before.encode())
     return InsertText(construct, message, symbol=symbol, text=text, at=at)
 
 
-def _unread(construct: str, symbol: str) -> Intent:
+def _require_reading(construct: str, symbol: str) -> Intent:
     """Return what is asked of a person where what would be written could not be read."""
     why = f"give it one more rule by hand: portkit does not understand what {symbol} stands for"
     return RequireManual(construct, why, symbol=symbol)
 
 
-def _ported_body(site: Site, rule: Node) -> str:
+def _port_body(site: Site, rule: Node) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
     job, body = site.job, field_text(rule, "right")
     copied, end = "", 0
@@ -132,15 +132,15 @@ def _ported_body(site: Site, rule: Node) -> str:
     copied += body[end:]
     for macro in job.tree_facts.macros.values():
         nested = re.compile(rf"(\b{macro.name}!\s*\()([^()]*)(\))")
-        copied = nested.sub(partial(_with_argument, job, macro), copied)
+        copied = nested.sub(partial(_add_argument, job, macro), copied)
     return copied.replace("\r\n", "\n")
 
 
-def _with_argument(job: PortJob, macro: DeviceMacro, call: re.Match[str]) -> str:
-    return call[1] + _more(job, macro, call[2]) + call[3]
+def _add_argument(job: PortJob, macro: DeviceMacro, call: re.Match[str]) -> str:
+    return call[1] + _insert_argument(job, macro, call[2]) + call[3]
 
 
-def _more(job: PortJob, macro: DeviceMacro, arguments: str) -> str:
+def _insert_argument(job: PortJob, macro: DeviceMacro, arguments: str) -> str:
     parts = arguments.split(",")
     if len([p for p in parts if p.strip()]) != macro.arity or not macro.behind:
         return arguments

@@ -97,13 +97,13 @@ def check_if_available(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or site.is_cuda_only or site.is_rocm_only:
         return
     if name == f"new_{site.job.vendor.source}" and not asks and site.job.rename(path) == path:
-        yield from _made_if_there(site)
+        yield from _check_maker(site)
     within_question = site.parent is not None and site.parent.type == "try_expression"
     if name == f"{site.job.vendor.source}_if_available" and (asks or not within_question):
-        yield _chosen(site, call, path, asks=asks)
+        yield _write_choice(site, call, path, asks=asks)
 
 
-def _chosen(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
+def _write_choice(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
     """Return the choice as the value of a match whose CPU arm asks for the written vendor."""
     job, construct, text, indent = site.job, "choice of a device", site.code, site.indent
     if job.rename(path) != path:
@@ -128,7 +128,7 @@ def _chosen(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
     )
 
 
-def _made_if_there(site: Site) -> Iterator[Intent]:
+def _check_maker(site: Site) -> Iterator[Intent]:
     """Find what makes a device, where the code goes on without one, or asks for both already."""
     job, parent, text = site.job, site.parent, site.code
     construct, within = "device that is made", find_statement(site.node)
@@ -171,7 +171,7 @@ def check_device_lookup(site: Site) -> Iterator[Intent]:
     job, name = site.job, field_text(site.node, "function")
     if site.scope.vendor or not job.mentions_cuda(name) or not name.isidentifier():
         return
-    function = _functions(site).get(name)
+    function = _index_functions(site).get(name)
     if function is None:
         return
     construct, copy = "search for a device", job.rename(name)
@@ -180,7 +180,7 @@ def check_device_lookup(site: Site) -> Iterator[Intent]:
     wrap = {"Option": copy, "Result": f"|_| {copy}()"}.get(kind, "")
     if (
         job.rename(answer) != answer
-        or cuda_only_deps.explain_cuda_only(site, node_text(function)) is not None
+        or cuda_only_deps.explain_cuda_dependency(site, node_text(function)) is not None
     ):
         wrap = ""
     if not wrap or site.code != f"{name}()":
@@ -198,7 +198,7 @@ def check_device_lookup(site: Site) -> Iterator[Intent]:
     )
 
 
-def _functions(site: Site) -> dict[str, Node]:
+def _index_functions(site: Site) -> dict[str, Node]:
     """Return the functions of the file, outside modules and conditions, by name."""
 
     def find() -> dict[str, Node]:

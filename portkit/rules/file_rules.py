@@ -18,7 +18,7 @@ from portkit.port.copy_item import copy_file
 from portkit.port.drift import find_drift
 from portkit.port.manifest_targets import find_cuda_only_target
 from portkit.port.new_files import explain_adjacent_file, list_added_files
-from portkit.port.review_checks import explain_review, join_messages
+from portkit.port.review_reasons import explain_review, join_messages
 from portkit.port.template_values import render_template
 from portkit.port.whole_files import find_unported_feature_of_file
 from portkit.profiles.entries import Section
@@ -171,8 +171,8 @@ def check_page_section(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     if section is None:
         return
     whole = Span(0, max(len(source.data), 1))
-    at = _heading(source, section.before)
-    standing = _heading(source, section.heading) >= 0
+    at = _find_heading(source, section.before)
+    standing = _find_heading(source, section.heading) >= 0
     title = section.heading.lstrip("# ")
     yield Finding(
         code="PK105",
@@ -195,13 +195,13 @@ def find_section(job: PortJob, source: SourceFile) -> Section | None:
         (
             section
             for section in job.patches(Section, source.path)
-            if max(_heading(source, h) for h in (section.before, section.heading)) >= 0
+            if max(_find_heading(source, h) for h in (section.before, section.heading)) >= 0
         ),
         None,
     )
 
 
-def _heading(source: SourceFile, heading: str) -> int:
+def _find_heading(source: SourceFile, heading: str) -> int:
     """Return where the line of a heading begins, or -1."""
     match = re.search(rb"^%s\r?$" % re.escape(heading.encode()), source.data, re.MULTILINE)
     return match.start() if match else -1
@@ -223,7 +223,7 @@ def check_kept_file(job: PortJob, source: SourceFile) -> Iterator[Finding]:
     path, trust = source.path, Applicability.KEEP
     if path in job.tree_facts.copied_files or find_section(job, source) is not None:
         return
-    said = reason = _kept_reason(job, source)
+    said = reason = _explain_kept(job, source)
     if path.endswith(".md"):
         said = reason = "documentation: nothing depends on it"
     elif by_hand := _build_by_hand(job, path):
@@ -268,7 +268,7 @@ def _build_by_hand(job: PortJob, path: str) -> str:
     return f"{found}: write {whole.place}/build.rs, and have hipcc compile what this has nvcc do"
 
 
-def _kept_reason(job: PortJob, source: SourceFile) -> str:
+def _explain_kept(job: PortJob, source: SourceFile) -> str:
     kept = job.codebase.kept(source.path)
     if kept is not None:
         return kept.reason
@@ -278,7 +278,7 @@ def _kept_reason(job: PortJob, source: SourceFile) -> str:
     if whole is not None:
         return whole.unported or f"{whole.place} takes the place of the whole crate"
     if not source.path.endswith(".rs"):
-        return _of_peer(job) if _names_peer_alone(job, source) else ""
+        return _describe_peer_file(job) if _names_peer_alone(job, source) else ""
     if job.gating is Gating.CFG and f"dummy_{job.vendor.source}" in source.path:
         return "there is no dummy backend with --gating cfg"
     if any(
@@ -286,7 +286,7 @@ def _kept_reason(job: PortJob, source: SourceFile) -> str:
         for peer in job.vendor.peers
         for part in source.path.split("/")[1:]
     ):
-        return _of_peer(job)
+        return _describe_peer_file(job)
     feature = find_unported_feature_of_file(job, source.path)
     if feature:
         return job.explain_unported(feature, source.path)
@@ -310,7 +310,7 @@ def _names_peer_alone(job: PortJob, source: SourceFile) -> bool:
     return job.mentions_peer(code) and not job.mentions_cuda(code)
 
 
-def _of_peer(job: PortJob) -> str:
+def _describe_peer_file(job: PortJob) -> str:
     return f"it belongs to {job.vendor.peers[0].capitalize()}; {job.vendor.title} follows CUDA"
 
 
@@ -346,7 +346,7 @@ def check_added_file(job: PortJob) -> Iterator[Finding]:
             applicability=Applicability.SAFE,
             status=Status.PORTED if standing else Status.TODO,
             message=addition.message,
-            files=partial(_new_files, addition.files),
+            files=partial(_list_new_files, addition.files),
         )
         if not standing and (why := addition.find_obstacle()):
             said = f"{addition.message}: {why}; nothing of them is written before that"
@@ -366,7 +366,7 @@ def check_added_file(job: PortJob) -> Iterator[Finding]:
             yield from addition.findings()
 
 
-def _new_files(files: Callable[[], Mapping[str, Callable[[], str]]]) -> tuple[NewFile, ...]:
+def _list_new_files(files: Callable[[], Mapping[str, Callable[[], str]]]) -> tuple[NewFile, ...]:
     return tuple(NewFile(path, make()) for path, make in sorted(files().items()))
 
 

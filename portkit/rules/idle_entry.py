@@ -27,7 +27,7 @@ from portkit.port.new_files import WORKFLOWS
 from portkit.profiles.accepted_findings import NAME as LOOKED
 from portkit.profiles.entries import Entry, ExtraArms, Guard, Patch, ProsePatch, Section, TextPatch
 from portkit.profiles.settings import NAME, Settings
-from portkit.rules import ProfileRule
+from portkit.rules import DirectRule
 from portkit.syntax.items import find_items
 from portkit.syntax.source_file import SourceFile
 from portkit.syntax.span import Span
@@ -130,24 +130,28 @@ def check(job: PortJob, findings: Sequence[Finding], settings: Settings) -> tupl
     """Return a finding for each entry of the codebase's profile that does nothing in the tree."""
     used = {finding.entry for finding in findings}
     shadowed = {entry for finding in findings for entry in finding.shadowed}
-    own = tuple(_idle_decisions(job, used, shadowed, settings))
+    own = tuple(_find_idle_decisions(job, used, shadowed, settings))
     # What would decide if the user's decision did not is not idle.
     decided = {*map(job.codebase.key, job.codebase.conditions[: len(settings.decisions)])}
     shadows = (f.shadowed for f in findings if f.entry in decided)
     used |= {next((entry for entry in each if entry not in decided), "") for each in shadows}
     codebase, directory = job.codebase, job.codebase.directory
-    idle = tuple(_idle_entries(job, findings, used, len(settings.decisions)))
+    idle = tuple(_find_idle_entries(job, findings, used, len(settings.decisions)))
     entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
     if not idle or (directory in find_shipped().values() and 2 * len(idle) > entries):
         return own  # of many, the tree is a part of the codebase, and the profile is not the tree's
-    idle = tuple(each for each in idle if not _of_no_crate(job, each))
+    idle = tuple(each for each in idle if not _names_absent_crate(job, each))
     if directory is None:
-        return *own, *(_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle)
+        return *own, *(
+            _build_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle
+        )
     path, lines = f"{directory.root.name}/{MAIN}", KeyLines(directory.text(MAIN))
-    return *own, *(_finding(path, lines.of(key), f"{key[0]} {n!r}", why) for key, n, why in idle)
+    return *own, *(
+        _build_finding(path, lines.of(key), f"{key[0]} {n!r}", why) for key, n, why in idle
+    )
 
 
-def _of_no_crate(job: PortJob, idle: _Idle) -> bool:
+def _names_absent_crate(job: PortJob, idle: _Idle) -> bool:
     """Whether an entry is about a crate of the codebase that the tree lacks."""
     key, _, why = idle
     tables = {"keep": job.codebase.keep, "patch": job.codebase.patches}
@@ -158,49 +162,49 @@ def _of_no_crate(job: PortJob, idle: _Idle) -> bool:
 
 def report_lost_acceptance(path: str, line: int, place: str) -> Finding:
     """Return the finding about a place that was looked at and stands nowhere any more."""
-    return _finding(path, line, f"place {place}", _NOWHERE)
+    return _build_finding(path, line, f"place {place}", _NOWHERE)
 
 
-def _idle_decisions(
+def _find_idle_decisions(
     job: PortJob, used: AbstractSet[str], shadowed: AbstractSet[str], settings: Settings
 ) -> Iterator[Finding]:
     for entry, line in zip(job.codebase.conditions, settings.condition_lines, strict=False):
         key = job.codebase.key(entry)
         if key not in used:
             why = _SHADOWED if key in shadowed else _UNDECIDED
-            yield _finding(NAME, line, f"decision {entry.when!r}", why)
+            yield _build_finding(NAME, line, f"decision {entry.when!r}", why)
 
 
-def _idle_entries(
+def _find_idle_entries(
     job: PortJob, findings: Sequence[Finding], used: AbstractSet[str], own: int
 ) -> Iterator[_Idle]:
     """Yield what does nothing; the first conditions, ``own`` of them, are not the profile's."""
     codebase = job.codebase
     for number, condition in enumerate(codebase.conditions[own:]):
         met = codebase.key(condition) in used
-        yield from _said(job, ("condition", number), condition, condition.when, met)
+        yield from _describe_entry(job, ("condition", number), condition, condition.when, met)
     keeping = {id(codebase.kept(path)) for path in job.tree_facts.mentions}
     for number, keep in enumerate(codebase.keep):
         met = id(keep) in keeping
-        yield from _said(job, ("keep", number), keep, keep.path, met)
+        yield from _describe_entry(job, ("keep", number), keep, keep.path, met)
     taking = {id(codebase.find_no_feature_entry(path)) for path in job.tree_facts.mentions}
     for number, plain in enumerate(codebase.plain):
-        yield from _said(job, ("plain", number), plain, plain.path, id(plain) in taking)
+        yield from _describe_entry(job, ("plain", number), plain, plain.path, id(plain) in taking)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
             not patch.applies_to_version(job.workspace.version) and has_target(job, patch)
         )
-        yield from _said(job, ("patch", number), patch, _named(patch), met)
+        yield from _describe_entry(job, ("patch", number), patch, _name_entry(patch), met)
     for number, exclusive in enumerate(codebase.feature_conflicts):
         met = any(
             has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
             for source in find_files(job, exclusive.path)
             if source.path in job.tree_facts.mentions
         )
-        yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
+        yield from _describe_entry(job, ("exclusive", number), exclusive, exclusive.symbol, met)
     for number, folder in enumerate(codebase.hip_sources):
         met = bool(folder.found(job.workspace.sources))
-        yield from _said(job, ("hip_sources", number), folder, folder.source, met)
+        yield from _describe_entry(job, ("hip_sources", number), folder, folder.source, met)
     added = {finding.path for finding in findings if finding.code == "PK103"}
     # Whether a workflow is written is a decision, and depends on whether the tree has others.
     added |= {path for path in codebase.templates if path.startswith(f"{WORKFLOWS}/")}
@@ -222,7 +226,9 @@ def _idle_entries(
             met = is_renamed(job, word)
         else:
             met = is_feature(job, manifests, word)
-        yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
+        yield from _describe_entry(
+            job, place, said if isinstance(said, Entry) else Entry(), word, met
+        )
     host = codebase.host
     # Above another codebase it may be that one's.
     rust = (s.data for path, s in job.workspace.sources.items() if path.endswith(".rs"))
@@ -233,7 +239,7 @@ def _idle_entries(
         yield ("kernels",), kernels.source, _NOTHING
 
 
-def _said(job: PortJob, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_Idle]:
+def _describe_entry(job: PortJob, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_Idle]:
     version = job.workspace.version
     if entry.applies_to_version(version) and not met and entry.published:
         yield key, name, _NOTHING
@@ -241,7 +247,7 @@ def _said(job: PortJob, key: Key, entry: Entry, name: str, met: bool) -> Iterato
         yield key, name, _SOMETHING.format(version=version, what="mend since or until")
 
 
-def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
+def _build_finding(path: str, line: int, symbol: str, why: str) -> Finding:
     return Finding(
         code=IDLE,
         path=path,
@@ -255,10 +261,10 @@ def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
     )
 
 
-def _named(patch: Patch) -> str:
+def _name_entry(patch: Patch) -> str:
     if isinstance(patch, TextPatch | ProsePatch):
         return patch.find
     return patch.heading if isinstance(patch, Section) else patch.symbol
 
 
-RULE = ProfileRule(IDLE, check)
+RULE = DirectRule(IDLE, check)

@@ -35,13 +35,15 @@ def check(site: Site) -> Iterator[Intent]:
     if parent.type == "shorthand_field_initializer":
         return  # the name of a field as well
     plain = job.codebase.find_no_feature_entry(site.source.path) is not None
-    find = partial(_bound, any_build=plain)
-    names = (site.memoize("values", each.id, make=partial(find, each)) for each in _around(site))
+    find = partial(_find_bound_names, any_build=plain)
+    names = (
+        site.memoize("values", each.id, make=partial(find, each)) for each in _find_function(site)
+    )
     if any(site.code in bound for bound in names):
         yield LeaveUnchanged("name of a value", "a name decides nothing: what it is given does")
 
 
-def _around(site: Site) -> Iterator[Node]:
+def _find_function(site: Site) -> Iterator[Node]:
     outer = site.outer
     while outer is not None:
         if outer.kind in _FUNCTIONS:
@@ -49,7 +51,7 @@ def _around(site: Site) -> Iterator[Node]:
         outer = outer.outer
 
 
-def _bound(function: Node, *, any_build: bool) -> frozenset[str]:
+def _find_bound_names(function: Node, *, any_build: bool) -> frozenset[str]:
     """Return the names that a function's parameters and its ``let`` bind."""
     found = set()
     parameters = function.child_by_field_name("parameters")

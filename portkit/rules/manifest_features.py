@@ -129,7 +129,7 @@ def check_feature(site: Site) -> Iterator[Intent]:
             name=written[name],
         )
     elif _names_source(site):
-        yield from _beside(site, name, construct)
+        yield from _check_own_feature(site, name, construct)
     elif job.mentions_peer(site.code):
         yield LeaveUnchanged(construct, "it belongs to a peer; ROCm follows CUDA", symbol=name)
 
@@ -168,7 +168,7 @@ def _names_source(site: Site) -> bool:
     )
 
 
-def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
+def _check_own_feature(site: Site, name: str, construct: str) -> Iterator[Intent]:
     """Find a feature of its own that asks for something of the source vendor's."""
     job = site.job
     members = read_strings(find_value(site.node))

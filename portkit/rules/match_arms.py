@@ -14,17 +14,16 @@ from portkit.context.intent import (
     Intent,
     JoinPatterns,
     LeaveUnchanged,
-    MatchGap,
-    MissingArmBehavior,
     RequireManual,
     WidenCondition,
 )
+from portkit.context.match_gap import MatchGap, MissingArmBehavior
 from portkit.context.port_job import PortJob, Site
 from portkit.port import cuda_tools, peer_arms
-from portkit.port.error_arms import is_error_arm
+from portkit.port.match_facts import is_error_arm
 from portkit.port.template_values import render_template
 from portkit.profiles import entries
-from portkit.rules import GapRule, SiteRule
+from portkit.rules import DirectRule, SiteRule
 from portkit.syntax import patterns
 from portkit.syntax.source_file import node_text, spans_of
 from portkit.workspace.finding import Applicability, Edit, Finding, Status
@@ -37,12 +36,12 @@ def check_match_arm(site: Site) -> Iterator[Intent]:
     if pattern is None or site.scope.vendor:
         return
     if not all(
-        job.mentions_cuda_value(patterns.hide_bindings(m))
+        job.renames_or_says_cuda(patterns.hide_bindings(m))
         for m in patterns.split_or_pattern(pattern)
     ):
-        yield from _of_feature(site, pattern)
+        yield from _check_feature_arm(site, pattern)
         return
-    if patterns.find_mixed_or_patterns(pattern, job.mentions_cuda_value) or site.unported_feature:
+    if patterns.find_mixed_or_patterns(pattern, job.renames_or_says_cuda) or site.unported_feature:
         return
     construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
     if is_error_arm(site.node):
@@ -60,13 +59,13 @@ def check_match_arm(site: Site) -> Iterator[Intent]:
         yield CopySite(construct, message, review=unbuilt)
 
 
-def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
+def _check_feature_arm(site: Site, pattern: Node) -> Iterator[Intent]:
     """Find an arm under the source vendor's feature on a value that is no vendor's."""
     job = site.job
     if (
         not site.is_cuda_only
         or site.unported_feature
-        or job.mentions_cuda_value(patterns.hide_bindings(pattern))
+        or job.renames_or_says_cuda(patterns.hide_bindings(pattern))
     ):
         return
     construct = f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}"
@@ -125,7 +124,7 @@ def check_or_pattern(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor:
         return
-    lists = patterns.find_mixed_or_patterns(pattern, site.job.mentions_cuda_value)
+    lists = patterns.find_mixed_or_patterns(pattern, site.job.renames_or_says_cuda)
     if lists:
         yield JoinPatterns(
             f"match arm: {patterns.find_enum_name(pattern, site.scope.type_name)}",
@@ -178,6 +177,7 @@ def check_peer_arm(site: Site) -> Iterator[Intent]:
             construct, f"it stands where the feature is off: see what {vendor.title}'s is"
         )
     elif answer is not None and not site.job.rename_changes_code(site.scope.type_name):
+        copy = site.job.rename(answer.pattern)
         yield CopySite(
             construct,
             f"answer for {vendor.title} as for all but {vendor.source.upper()}"
@@ -185,7 +185,8 @@ def check_peer_arm(site: Site) -> Iterator[Intent]:
             else f"the arms but {vendor.source.upper()}'s do not answer alike: see whether this is"
             f" {vendor.title}'s answer",
             review=not answer.rest.certain,
-            text=f"{site.job.rename(answer.pattern)} => {answer.rest.value},",
+            text=f"{copy} => {answer.rest.value},",
+            pattern=copy,
         )
 
 
@@ -271,7 +272,7 @@ def check_match_gap(job: PortJob, gap: MatchGap) -> Finding:
         message=message,
         edits=() if stands else (Edit(gap.at, gap.at, gap.arms),),
         types=gap.enums,
-        fallback_edits=() if stands else (Edit(gap.at, gap.at, gap.errors),),
+        error_edits=() if stands else (Edit(gap.at, gap.at, gap.errors),),
     )
 
 
@@ -289,4 +290,4 @@ nothing that their patterns bind. Otherwise the arm answers with an error, and y
 
 Not handled: a pattern that is a macro, a tuple pattern with ``..``, an enum of another crate.
 """
-MATCH_GAP = GapRule("PK306", check_match_gap, "match_gap", _MATCH_GAP_PAGE)
+MATCH_GAP = DirectRule("PK306", check_match_gap, "match_gap", _MATCH_GAP_PAGE)

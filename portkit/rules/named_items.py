@@ -151,7 +151,7 @@ def check_field(site: Site) -> Iterator[Intent]:
     """Find a field, or its initializer, that is named after the source vendor."""
     job = site.job
     plain = job.codebase.find_no_feature_entry(site.source.path)
-    if plain is not None and (name := _named(site)) is not None:
+    if plain is not None and (name := _find_vendor_name(site)) is not None:
         yield LeaveUnchanged("field", plain.reason, claims=(span_of(name),))
     if plain is not None:
         return
@@ -175,7 +175,7 @@ def _is_of_union(site: Site) -> bool:
     return holder is not None and holder.type == "union_item"
 
 
-def _named(site: Site) -> Node | None:
+def _find_vendor_name(site: Site) -> Node | None:
     """Return the name of a field that names the source vendor, if it does."""
     fields = (site.node.child_by_field_name(name) for name in ("name", "field"))
     found = next((field for field in fields if field is not None), None)
@@ -233,7 +233,7 @@ def check_named_item(site: Site) -> Iterator[Intent]:
         return
     construct = site.kind.removesuffix("_item")
     if site.kind == "macro_definition":
-        yield from _of_macro(site)
+        yield from _check_macro(site)
         return
     if (plain := job.codebase.find_no_feature_entry(site.source.path)) is not None:
         yield LeaveUnchanged(
@@ -243,7 +243,7 @@ def check_named_item(site: Site) -> Iterator[Intent]:
     yield CopySite(construct, f"{job.rename(site.name)} is its copy", symbol=site.symbol(site.name))
 
 
-def _of_macro(site: Site) -> Iterator[Intent]:
+def _check_macro(site: Site) -> Iterator[Intent]:
     """Copy a macro whose copy is called after the port; the name of any other one stays."""
     job, symbol = site.job, f"{site.name}!"
     if job.rename(site.name) == site.name or find_device_rule(job, site.node) is not None:

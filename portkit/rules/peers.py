@@ -52,24 +52,24 @@ def check_peer(site: Site) -> Iterator[Intent]:
     if site.scope.vendor == site.job.vendor.source:
         return
     # The texts of large items come last: most sites are told by a name.
-    found = list(_of_peer(site))
+    found = list(_check_peer_item(site))
     if found and not _is_others(site):
         yield from found
 
 
-def _of_peer(site: Site) -> Iterator[Intent]:
+def _check_peer_item(site: Site) -> Iterator[Intent]:
     job = site.job
-    if site.kind in _WHOLE and _about_peer(site) and not job.mentions_cuda(site.text):
-        yield _kept(site, site.kind.removesuffix("_item").replace("_", " "), site.span)
+    if site.kind in _WHOLE and _is_about_peer(site) and not job.mentions_cuda(site.text):
+        yield _keep(site, site.kind.removesuffix("_item").replace("_", " "), site.span)
     elif site.kind in _NAMES and _is_peers_name(site):
-        yield _kept(site, site.kind.replace("_", " "), site.span)
+        yield _keep(site, site.kind.replace("_", " "), site.span)
     else:
         for attribute, cfg in site.conditions:
             if cfg.features() & {*job.vendor.peers} and not job.cfg_mentions_cuda(cfg):
-                yield _kept(site, "condition", span_of(attribute))
+                yield _keep(site, "condition", span_of(attribute))
 
 
-def _kept(site: Site, construct: str, claim: Span) -> Intent:
+def _keep(site: Site, construct: str, claim: Span) -> Intent:
     peer = site.job.vendor.peers[0]
     return LeaveUnchanged(
         f"{peer}: {construct}",
@@ -103,7 +103,7 @@ def _is_others(site: Site) -> bool:
     return False
 
 
-def _about_peer(site: Site) -> bool:
+def _is_about_peer(site: Site) -> bool:
     """Whether an item is the peer's as a whole: by its name, its condition or its pattern."""
     job = site.job
     if any(site.requires(p) for p in job.vendor.peers):
@@ -165,14 +165,14 @@ def check_peer_check(site: Site) -> Iterator[Intent]:
         return
     yield LeaveUnchanged(
         construct,
-        known.reason if known else _said(site, holder, name),
+        known.reason if known else _describe_effect(site, holder, name),
         review=known is None,
         entry=found.entry,
         shadowed=found.shadowed,
     )
 
 
-def _said(site: Site, holder: Node, name: str) -> str:
+def _describe_effect(site: Site, holder: Node, name: str) -> str:
     """Return what follows for the written vendor, as far as the syntax shows it."""
     title = site.job.vendor.title
     inner, outer = site, site.outer
@@ -237,7 +237,7 @@ def check_peer_operation(site: Site) -> Iterator[Intent]:
         node, attributes = next(
             g for g in group_attributes(body) if field_text(g[0], "name") == method
         )
-        guard = _guard(site, field_text(site.node, "type"))
+        guard = _find_guard(site, field_text(site.node, "type"))
         here = (
             f"{guard.symbol}, which alone asks for it, takes a way of {job.vendor.title}'s before"
             if guard is not None
@@ -253,7 +253,7 @@ def check_peer_operation(site: Site) -> Iterator[Intent]:
         )
 
 
-def _guard(site: Site, operation: str) -> Guard | None:
+def _find_guard(site: Site, operation: str) -> Guard | None:
     """Return the guard of the one function that asks for an operation, where it has one."""
     source = site.source
     asks = re.compile(rf"(?<!struct )(?<!for )(?<!impl )\b{re.escape(operation)}\b")

@@ -84,7 +84,10 @@ def is_argument_only_displayed(site: Site, name: str) -> bool:
     function = next((i.node for i in find_items(site.source, [name]) if i.symbol == name), None)
     if function is None or field_text(holder.outer.node, "function") != name:
         return False  # the method of a value is none of these
-    body, parameter = function.child_by_field_name("body"), _parameter(site, holder.node, function)
+    body, parameter = (
+        function.child_by_field_name("body"),
+        _find_parameter(site, holder.node, function),
+    )
     if body is None or not parameter.isidentifier():
         return False
     macros = find_descendants(body, "macro_invocation")
@@ -103,14 +106,14 @@ def find_display_callee(site: Site) -> str:
     """
     outer = site.outer
     while outer is not None and outer.outer is not None and outer.kind in _GIVEN:
-        name = _before(outer.node, outer.outer.node)
+        name = _read_callee(outer.node, outer.outer.node)
         if name != "concat":
             return name
         outer = outer.outer
     return ""
 
 
-def _before(arguments: Node, holder: Node) -> str:
+def _read_callee(arguments: Node, holder: Node) -> str:
     """Return the name before arguments; the tokens of a macro's are no calls yet."""
     if holder.type == "macro_invocation":
         return field_text(holder, "macro").rsplit("::", 1)[-1]
@@ -122,7 +125,7 @@ def _before(arguments: Node, holder: Node) -> str:
     return node_text(before)
 
 
-def _parameter(site: Site, given: Node, function: Node) -> str:
+def _find_parameter(site: Site, given: Node, function: Node) -> str:
     """Return the name under which a function takes an argument, if it takes it by one."""
     taken = function.child_by_field_name("parameters")
     pairs = zip(given.named_children, taken.named_children if taken else (), strict=False)
@@ -145,13 +148,13 @@ def check_message(site: Site) -> Iterator[Intent]:
     job = site.job
     literal = _LITERAL.fullmatch(site.code)
     text = literal[1] if literal is not None else site.code
-    own = _decides(job).get(text) or _decides(job).get(text.lower())
+    own = _find_deciding_strings(job).get(text) or _find_deciding_strings(job).get(text.lower())
     prose = job.find_prose_patch(site)
     if prose is not None:
         yield ReplaceText(
             "message", prose.reason, old=prose.find, new=prose.write, entry=job.codebase.key(prose)
         )
-    elif included := _included(site):
+    elif included := _explain_header(site):
         yield RequireManual("message", included)
     elif _is_for_people(site):
         yield LeaveUnchanged("message", _SAID)
@@ -186,10 +189,10 @@ def check_message(site: Site) -> Iterator[Intent]:
             "message", f"only code under the feature {job.source_feature} acts by it"
         )
     else:
-        yield RequireManual("message", _to_be_done(site))
+        yield RequireManual("message", _explain_string(site))
 
 
-def _included(site: Site) -> str:
+def _explain_header(site: Site) -> str:
     """Return what a person does about a header of the source's in a kernel, if one is included."""
     if "#include" not in site.code:
         return ""
@@ -215,7 +218,7 @@ def _acts(site: Site, text: str) -> bool:
     return len(words) == 1 or words[0] in job.vendor.programs or any(map(_OF_CODE.fullmatch, words))
 
 
-def _to_be_done(site: Site) -> str:
+def _explain_string(site: Site) -> str:
     """Return what a person does about a string that code acts by."""
     job, title = site.job, site.job.vendor.title
     if job.workspace.is_build_script(site.source.path):
@@ -279,7 +282,7 @@ def _is_condition(site: Site) -> bool:
     return site.node.start_byte in found
 
 
-def _decides(job: PortJob) -> Mapping[str, str]:
+def _find_deciding_strings(job: PortJob) -> Mapping[str, str]:
     """Return the strings by which code decides about the source vendor, and those of the port."""
     return {
         name_feature_variable(job): cargo_feature_variable(job.feature),

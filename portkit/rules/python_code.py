@@ -33,7 +33,7 @@ _INSIDE = frozenset({"boolean_operator", "not_operator", "parenthesized_expressi
 def check_python_condition(site: Site) -> Iterator[Intent]:
     """Find a question whether a string names the source vendor."""
     job = site.job
-    condition = _condition(site) if _asks(site.node, job.vendor.source) else None
+    condition = _find_condition(site) if _asks(site.node, job.vendor.source) else None
     if condition is not None and belongs_to_rust_module(site):
         yield WidenCondition(
             "Python condition",
@@ -64,7 +64,7 @@ def _is_name(node: Node, source: str) -> bool:
     )
 
 
-def _condition(site: Site) -> Node | None:
+def _find_condition(site: Site) -> Node | None:
     """Return the condition that a question is a part of, if it is."""
     while site.outer is not None and site.outer.kind in _INSIDE:
         site = site.outer
@@ -197,15 +197,15 @@ def check_python_name(site: Site) -> Iterator[Intent]:
         if site.job.mentions_cuda(name) and copy != name:
             yield CopySite("Python variable", f"{copy} is its copy", symbol=site.symbol(name))
     elif site.kind == "import_from_statement":
-        yield from _listed(site, site.node.children_by_field_name("name"), "Python import")
+        yield from _check_list(site, site.node.children_by_field_name("name"), "Python import")
     elif field_text(site.node, "function").rsplit(".", 1)[-1] == "TypeVar":
         arguments = site.node.child_by_field_name("arguments")
         if arguments is not None:
             names = [n for n in arguments.named_children if n.type == "identifier"]
-            yield from _listed(site, names, "Python type")
+            yield from _check_list(site, names, "Python type")
 
 
-def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Intent]:
+def _check_list(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Intent]:
     """Yield what there is to say of a list of names."""
     texts = frozenset(map(node_text, listed))
     for node in listed:

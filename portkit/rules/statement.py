@@ -39,16 +39,16 @@ def check(site: Site) -> Iterator[Intent]:
     """Find a statement that is a call of something of the source vendor's."""
     if site.scope.vendor or site.conditions:
         return
-    call = _macro_call(site)
+    call = _find_macro_call(site)
     if call is not None:
-        yield from _of_macro(site, call)
+        yield from _check_macro_call(site, call)
     elif site.kind == "macro_invocation":
-        yield from _of_name(site, site.node)
+        yield from _check_macro_name(site, site.node)
     elif site.kind == "expression_statement" and _is_call(site):
         yield CopySite("statement", f"copy the call for {site.job.vendor.title}")
 
 
-def _macro_call(site: Site) -> Node | None:
+def _find_macro_call(site: Site) -> Node | None:
     """Return the macro call that a statement or an item is."""
     if site.kind == "macro_invocation":
         parent = site.parent
@@ -57,7 +57,7 @@ def _macro_call(site: Site) -> Node | None:
     return inner if inner is not None and inner.type == "macro_invocation" else None
 
 
-def _of_macro(site: Site, call: Node) -> Iterator[Intent]:
+def _check_macro_call(site: Site, call: Node) -> Iterator[Intent]:
     """Find a macro call that is given names of the source vendor, and no block."""
     job, name, text = site.job, find_macro_name(call), strip_comments_and_strings(node_text(call))
     known = find_use(name) not in (None, MacroUse.ITEMS) or name in job.tree_facts.macros
@@ -66,14 +66,14 @@ def _of_macro(site: Site, call: Node) -> Iterator[Intent]:
     if reason := explain_uncopied_call(job, call):
         if any(count for _, count in find_arms(site, call)):
             return
-        kept = [*_of_name(site, call)]
+        kept = [*_check_macro_name(site, call)]
         only_named = job.rename(text) == text.replace(name, job.rename(name))
         yield from kept if kept and only_named else [RequireManual("macro call", reason)]
         return
     yield CopySite("statement", f"copy the call for {job.vendor.title}")
 
 
-def _of_name(site: Site, call: Node) -> Iterator[Intent]:
+def _check_macro_name(site: Site, call: Node) -> Iterator[Intent]:
     """Keep the name of a macro of the tree whose body is ported in its own place."""
     job, named = site.job, call.child_by_field_name("macro")
     name = find_macro_name(call)

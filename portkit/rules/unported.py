@@ -43,7 +43,7 @@ def check(site: Site) -> Iterator[Intent]:
     plain = job.codebase.find_no_feature_entry(site.source.path)
     if plain is not None and find_on_host(site) is not None:
         return  # PK514's
-    if plain is not None and (construct := _left_in_plain(site)):
+    if plain is not None and (construct := _describe_unported(site)):
         is_module = construct == "path of a file"
         claims = tuple(map(span_of, site.attributes)) if is_module else (site.span,)
         yield LeaveUnchanged(construct, plain.reason, symbol=site.symbol(site.name), claims=claims)
@@ -67,7 +67,7 @@ def check(site: Site) -> Iterator[Intent]:
             )
 
 
-def _left_in_plain(site: Site) -> str:
+def _describe_unported(site: Site) -> str:
     """Return what a place is that is left as it is where nothing of CUDA's side is ported."""
     job, texts = site.job, [node_text(a) for a in site.attributes]
     if site.kind == "function_item" and any(normalize_rust(t) == "#[test]" for t in texts):

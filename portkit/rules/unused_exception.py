@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from portkit.profiles.settings import NAME, Exclusion
-from portkit.rules import ExceptionRule
+from portkit.rules import DirectRule
 from portkit.syntax.span import Span
 from portkit.syntax.typed_toml import suggest_nearest
 from portkit.workspace.exclusion_comments import MARK, VERBS, ExclusionComment
@@ -25,29 +25,31 @@ def check(
     """Say why an exception excepts nothing."""
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
     if isinstance(unused, ExclusionComment):
-        why = _why(unused, unknown, known)
-        yield _finding(unused.path, unused.span, "comment", f"it excludes nothing, since {why}")
+        why = _explain_comment(unused, unknown, known)
+        yield _build_finding(
+            unused.path, unused.span, "comment", f"it excludes nothing, since {why}"
+        )
         return
     why = ": remove it"
     if unknown:
         near = suggest_nearest(unknown, known)
         why = f", since no code begins with {unknown}: `portkit rules` lists them{near}"
-    elif lost := _lost(unused, paths):
+    elif lost := _find_idle_pattern(unused, paths):
         folders = sorted({path.partition("/")[0] for path in paths})
         near = suggest_nearest(lost.partition("/")[0], folders)
         why = f", since no file of the tree matches {lost!r}: correct it, or remove it{near}"
-    yield _finding(
+    yield _build_finding(
         NAME, Span(0, 0), "exclude", f"this [[exclude]] matches no finding{why}", unused.line
     )
 
 
-def _lost(skip: Exclusion, paths: Collection[str]) -> str:
+def _find_idle_pattern(skip: Exclusion, paths: Collection[str]) -> str:
     """Return a pattern of an exclusion that no file matches, or nothing."""
     met = (any(fnmatchcase(path, pattern) for path in paths) for pattern in skip.paths)
     return next((p for p, found in zip(skip.paths, met, strict=True) if not found), "")
 
 
-def _why(comment: ExclusionComment, unknown: str, known: Sequence[str]) -> str:
+def _explain_comment(comment: ExclusionComment, unknown: str, known: Sequence[str]) -> str:
     codes = " or ".join(comment.codes)
     if comment.mark != MARK:
         return f"it begins with {comment.mark!r}: write `// {MARK} {VERBS[0]} PK501 reason`"
@@ -63,7 +65,7 @@ def _why(comment: ExclusionComment, unknown: str, known: Sequence[str]) -> str:
     return f"there is no place of {codes} at the next item: take the comment away"
 
 
-def _finding(path: str, span: Span, symbol: str, message: str, line: int = 0) -> Finding:
+def _build_finding(path: str, span: Span, symbol: str, message: str, line: int = 0) -> Finding:
     return Finding(
         code="PK903",
         path=path,
@@ -77,4 +79,4 @@ def _finding(path: str, span: Span, symbol: str, message: str, line: int = 0) ->
     )
 
 
-RULE = ExceptionRule("PK903", check)
+RULE = DirectRule("PK903", check)

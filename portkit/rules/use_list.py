@@ -90,16 +90,16 @@ def _is_own(site: Site) -> bool:
     taken = [node for node, _ in find_import_leaves(site.node)]
     return len(taken) == 1 and any(
         is_own_module(site.job, site.source.path, name)
-        for name in _identifiers(taken[0])
+        for name in _find_identifiers(taken[0])
         if site.job.mentions_cuda(node_text(name))
     )
 
 
-def _identifiers(node: Node) -> Iterator[Node]:
+def _find_identifiers(node: Node) -> Iterator[Node]:
     if node.type == "identifier":
         yield node
     for child in node.named_children:
-        yield from _identifiers(child)
+        yield from _find_identifiers(child)
 
 
 RULE = SiteRule("PK509", frozenset({"use_declaration"}), check)

@@ -56,10 +56,12 @@ def check(site: Site) -> Iterator[Intent]:
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)
     whole = [each for each in job.codebase.whole if not each.unported]
-    here = {each.strip("./") for each in listed} if key == "exclude" else _excluded(site)
+    here = (
+        {each.strip("./") for each in listed} if key == "exclude" else _list_excluded_folders(site)
+    )
     wanted += [e.place for e in whole if (e.directory in here) is (key == "exclude")]
     if key == "members" and whole and "package" not in job.workspace.manifest:
-        yield from _default(site, listed)
+        yield from _check_default_members(site, listed)
     construct = f"workspace {key}"
     if not wanted:
         yield LeaveUnchanged(construct, "the port adds nothing to this list", symbol=key)
@@ -75,13 +77,13 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-def _excluded(site: Site) -> set[str]:
+def _list_excluded_folders(site: Site) -> set[str]:
     """Return the folders that the workspace leaves out."""
     said = site.job.workspace.manifest.get("workspace", {}).get("exclude")
     return {str(each).strip("./") for each in said} if isinstance(said, list) else set()
 
 
-def _default(site: Site, listed: Sequence[str]) -> Iterator[Intent]:
+def _check_default_members(site: Site, listed: Sequence[str]) -> Iterator[Intent]:
     """Have cargo build what it built before, where it is asked for no crate by name."""
     members = [f'"{name}"' for name in listed]
     one_line, at = ", ".join(members), find_pair_end(site.node)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.verify.device_choice import ChosenDevice
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 PROGRAM: Final = "throughput"
 """Built with the cross-check (``crates/crosscheck/src/bin``)."""
@@ -38,7 +38,7 @@ ON_THE_CPU: Final = Size(256, 20)
 """The CPU device runs some ten million threads a second (``docs/device.md``)."""
 
 
-def build_tests(tree: PortedTree) -> Outcome:
+def build_tests(tree: VerifiedTree) -> Outcome:
     """Build the tests for the device, which the later steps then find built."""
     device = choose_device(tree)
     if isinstance(device, Outcome):
@@ -50,7 +50,7 @@ def build_tests(tree: PortedTree) -> Outcome:
     )
 
 
-def measure_throughput(tree: PortedTree) -> Outcome:
+def measure_throughput(tree: VerifiedTree) -> Outcome:
     """Measure each item in a process of its own, so that one that hangs is one item."""
     unknown = skip_step("what could be measured is not known of this codebase")
     if find_operations_directory(tree) is None:
@@ -79,7 +79,7 @@ def measure_throughput(tree: PortedTree) -> Outcome:
 
 
 def _measure_item(
-    tree: PortedTree, program: Path, device: ChosenDevice, item: str, size: Size
+    tree: VerifiedTree, program: Path, device: ChosenDevice, item: str, size: Size
 ) -> str:
     """Return one row of the table: ``add f32: 12.3 us, 16.4 GB/s``, or what went wrong."""
     tree.say(f"throughput: {item}")

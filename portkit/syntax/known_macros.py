@@ -1,7 +1,7 @@
 """Macros of the standard library and of common crates, by their use of arguments.
 
-Sources: the documentation of `std`, `anyhow`, `log`, `tracing`, `criterion` and
-`static_assertions`.
+Sources: the documentation of ``std``, ``anyhow``, `log`, ``tracing``, ``criterion`` and
+``static_assertions``.
 """
 
 from __future__ import annotations

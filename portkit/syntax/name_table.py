@@ -122,7 +122,8 @@ class NameTable(Value, frozen=True, dict=True):
         return dict(self.words)
 
     @cached_property
-    def _pieces(self) -> list[tuple[re.Pattern[str], str]]:
+    def _compiled_parts(self) -> list[tuple[re.Pattern[str], str]]:
+        """The patterns of the parts of words, each with its replacement."""
         return [
             (re.compile(word_pattern(old)), new.replace("\\", r"\\")) for old, new in self.parts
         ]
@@ -163,7 +164,7 @@ class NameTable(Value, frozen=True, dict=True):
         known = self._known.get(word)
         if known is None:
             known = word
-            for old, new in self._pieces:
+            for old, new in self._compiled_parts:
                 known = old.sub(new, known)
             self._known[word] = known
         return known
@@ -284,7 +285,7 @@ class NameTable(Value, frozen=True, dict=True):
         token = match.group()
         if token in self.crates and _begins_a_path(match):
             return self.crates[token]
-        renamed = (token in self._placed and self._by_path(match)) or self.word(token)
+        renamed = (token in self._placed and self._find_by_path(match)) or self.word(token)
         if "::" in renamed and _LAST.match(match.string, match.end()):
             start = match.start()
             if _USE.search(match.string, max(0, start - _REACH), start):
@@ -298,7 +299,7 @@ class NameTable(Value, frozen=True, dict=True):
         tables = (*self.below.values(), *self.behind.values())
         return frozenset(chain.from_iterable(tables))
 
-    def _by_path(self, word: re.Match[str]) -> str:
+    def _find_by_path(self, word: re.Match[str]) -> str:
         """Return the replacement of a word by its path, or an empty string.
 
         The nearest crate that has such a name counts.

@@ -36,6 +36,11 @@ def split_or_pattern(pattern: Node) -> list[Node]:
     return [pattern]
 
 
+def list_parts(pattern: Node) -> list[Node]:
+    """Return what a pattern is made of; the grammar gives ``_`` no name."""
+    return [c for c in pattern.children if c.type == "_" or (c.is_named and c.type not in COMMENTS)]
+
+
 def _is_grouped(pattern: Node) -> bool:
     """Whether a pattern is in parentheses and is no tuple."""
     return pattern.type == "tuple_pattern" and [c.type for c in pattern.children[::2]] == ["(", ")"]

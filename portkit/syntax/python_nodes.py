@@ -30,7 +30,7 @@ def rename_python(names: NameTable, node: Node, instead: tuple[Node, str] | None
     assert node.text is not None  # every node of a file that was parsed has its bytes
     pieces = []
     at = node.start_byte
-    for leaf in _leaves(node):
+    for leaf in _list_leaves(node):
         text = node_text(leaf)
         if instead is not None and leaf == instead[0]:
             text = instead[1]
@@ -45,12 +45,12 @@ def rename_python(names: NameTable, node: Node, instead: tuple[Node, str] | None
     return "".join(pieces).replace("\r\n", "\n")
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def _list_leaves(node: Node) -> Iterator[Node]:
     if not node.children or node.type in _PROSE:
         yield node
     else:
         for child in node.children:
-            yield from _leaves(child)
+            yield from _list_leaves(child)
 
 
 def find_comment_end(source: SourceFile, offset: int) -> int:

@@ -149,8 +149,8 @@ class SourceFile(Value, frozen=True, dict=True):
         match = re.compile(rb"[ \t]*//(?:[^\r\n]|\r(?!\n))*").match(self.data, offset)
         return match.end() if match else offset
 
-    def comma(self, offset: int) -> int | None:
-        """Return the end of the comma that follows ``offset``, comments aside; None for none."""
+    def find_comma_end(self, offset: int) -> int | None:
+        """Return the offset behind the comma that follows ``offset``, comments aside, or None."""
         comma = (_COMMA if self.path.endswith(".rs") else _COMMA_ELSE).match(self.data, offset)
         return comma.end() if comma else None
 
@@ -188,7 +188,7 @@ def _is_comparison(node: Node) -> bool:
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
     parser = Parser(find_grammar(path))
     if parts:
-        parser.included_ranges = _ranges(data, parts)
+        parser.included_ranges = _find_ranges(data, parts)
     return parser.parse(data)
 
 
@@ -196,12 +196,12 @@ def find_grammar(path: str) -> Language:
     """Return the grammar of a file, chosen by its name."""
     for ending, name in _GRAMMARS.items():
         if path.endswith(ending):
-            return _language(name)
-    return _language("tree_sitter_rust")
+            return _find_language(name)
+    return _find_language("tree_sitter_rust")
 
 
 @cache  # each has some hundred names of its own
-def _language(name: str) -> Language:
+def _find_language(name: str) -> Language:
     return Language(import_module(name).language())
 
 
@@ -215,7 +215,7 @@ def _start_of(part: Span) -> int:
     return part.start
 
 
-def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
+def _find_ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
     ranges: list[Range] = []
     at = row = 0
     for part in parts:

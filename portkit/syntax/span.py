@@ -11,10 +11,6 @@ class Span(NamedTuple):
     start: int
     end: int
 
-    def contains(self, offset: int) -> bool:
-        """Whether the byte at ``offset`` lies in the span."""
-        return self.start <= offset < self.end
-
     def encloses(self, other: Span) -> bool:
         """Whether ``other`` lies wholly in the span."""
         return self.start <= other.start and other.end <= self.end

@@ -45,7 +45,7 @@ def read_table_header(pair: Node) -> str:
     parent = pair.parent
     if parent is None or parent.type not in ("table", "table_array_element"):
         return ""
-    return _header(parent)
+    return _find_header(parent)
 
 
 def find_root(node: Node) -> Node:
@@ -57,14 +57,14 @@ def find_root(node: Node) -> Node:
 
 def find_first_key(pair: Node) -> Node:
     """Return the first part of a pair's key, which may be dotted, or the pair itself."""
-    return next(_keys(pair), pair)
+    return next(_find_keys(pair), pair)
 
 
-def _header(table: Node) -> str:
-    return ".".join(unquote(node_text(key)) for key in _keys(table))
+def _find_header(table: Node) -> str:
+    return ".".join(unquote(node_text(key)) for key in _find_keys(table))
 
 
-def _keys(node: Node) -> Iterator[Node]:
+def _find_keys(node: Node) -> Iterator[Node]:
     """Yield the parts of the key of a pair, or of the header of a table."""
     first = node.named_child(0)  # not all children, of which a table may have any number
     pending = [first] if first is not None else []
@@ -99,6 +99,6 @@ def read_entry_name(node: Node) -> str:
     if node.type == "pair":
         return unquote(node_text(find_first_key(node)))
     if node.type == "table":
-        return _header(node)
+        return _find_header(node)
     name = find_entry(node, "name") if node.type == "table_array_element" else None
     return node_text(name)[1:-1] if name is not None else ""

@@ -1,6 +1,6 @@
 """A TOML file as a value of a type, and the message about one that is malformed.
 
-The types are `msgspec.Struct`; a JSON Schema for editors is made of the same types
+The types are ``msgspec.Struct``; a JSON Schema for editors is made of the same types
 (`tools.pages.schemas`). msgspec says where in the value a fault lies; the line, what is allowed
 and what is nearest to what stands there are looked for only then.
 """
@@ -132,7 +132,7 @@ class KeyLines:
     def __init__(self, data: bytes | str) -> None:
         raw = data.encode() if isinstance(data, str) else data
         self._lines: dict[Key, int] = {}
-        for names, node in _keys(SourceFile("a.toml", raw).tree.root_node):
+        for names, node in _find_keys(SourceFile("a.toml", raw).tree.root_node):
             self._lines.setdefault(names, node.start_point.row + 1)
 
     def of(self, key: Key) -> int:
@@ -148,28 +148,28 @@ def _explain_fault(fault: msgspec.ValidationError, table: Any, kind: type) -> tu
     key: Key = ()
     value, wanted = table, inspect.type_info(kind)
     for name, index in _STEP.findall(said["path"] or ""):
-        step = name or (int(index) if index != "..." else _wrong(value, wanted))
-        wanted = _below(wanted, value, step)
+        step = name or (int(index) if index != "..." else _find_wrong_key(value, wanted))
+        wanted = _find_element_type(wanted, value, step)
         key, value = (*key, step), value[step]
     cause = fault.__cause__
     if isinstance(cause, InvalidValueError):
         return ((*key, cause.key) if cause.key else key), str(cause)
-    return _sentence(said["what"], key, value, wanted)
+    return _write_sentence(said["what"], key, value, wanted)
 
 
-def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
+def _write_sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
     """Return the key of a fault and a sentence; msgspec names the key only in part."""
     name = next((step for step in reversed(key) if isinstance(step, str)), "the file")
-    bare, meta = _bare(wanted)
+    bare, meta = _strip_type(wanted)
     if field := re.search("field `(.*)`", what):
         if "required" in what:
-            return key, f'{_table(key)} needs a "{field[1]}"'
-        known = _fields(_chosen(bare, value))
+            return key, f'{_name_table(key)} needs a "{field[1]}"'
+        known = _list_fields(_choose_member(bare, value))
         return (*key, field[1]), (
             f"there is no key {field[1]!r} here: known are {', '.join(known)}"
             f"{suggest_nearest(field[1], known)}"
         )
-    allowed = bare.values if isinstance(bare, inspect.LiteralType) else _tags(bare, key)
+    allowed = bare.values if isinstance(bare, inspect.LiteralType) else _list_tags(bare, key)
     if allowed:
         return (
             key,
@@ -189,7 +189,7 @@ def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
     return key, f"{shown} is not {word.format(name=name)}"
 
 
-def _table(key: Key) -> str:
+def _name_table(key: Key) -> str:
     """Return the name of the table under a key for a message, such as ``this [[exclude]]``."""
     names = ".".join(str(step) for step in key if isinstance(step, str))
     if not names:
@@ -197,7 +197,7 @@ def _table(key: Key) -> str:
     return f"this [[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
 
 
-def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
+def _strip_type(wanted: Any) -> tuple[Any, dict[str, Any]]:
     """Return a type without its metadata and without ``None``, and the metadata."""
     meta: dict[str, Any] = {}
     while True:
@@ -213,12 +213,12 @@ def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:
             return wanted, meta
 
 
-def _below(wanted: Any, value: Any, step: str | int) -> Any:
+def _find_element_type(wanted: Any, value: Any, step: str | int) -> Any:
     """Return the type of the element or field at one step below a value."""
-    bare = _chosen(_bare(wanted)[0], value)
+    bare = _choose_member(_strip_type(wanted)[0], value)
     if isinstance(bare, inspect.StructType):
         if step == bare.tag_field:
-            return _bare(wanted)[0]
+            return _strip_type(wanted)[0]
         return next(f.type for f in bare.fields if f.encode_name == step)
     if isinstance(bare, inspect.UnionType):  # of tables, and the table does not say which it is
         return bare
@@ -229,7 +229,7 @@ def _below(wanted: Any, value: Any, step: str | int) -> Any:
     return bare.item_type
 
 
-def _chosen(wanted: Any, value: Any) -> Any:
+def _choose_member(wanted: Any, value: Any) -> Any:
     """Return the member of a union that a table's tag chooses, or the type itself."""
     for member in getattr(wanted, "types", ()):
         tag = getattr(member, "tag_field", None)
@@ -238,14 +238,14 @@ def _chosen(wanted: Any, value: Any) -> Any:
     return wanted
 
 
-def _wrong(value: dict[str, Any], wanted: Any) -> str:
+def _find_wrong_key(value: dict[str, Any], wanted: Any) -> str:
     """Return the first key of a table whose value does not fit, which msgspec does not name."""
-    inner = _bare(wanted)[0].value_type
+    inner = _strip_type(wanted)[0].value_type
     return next(key for key, each in value.items() if not _fits(each, inner))
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    bare, _ = _bare(wanted)
+    bare, _ = _strip_type(wanted)
     if isinstance(bare, inspect.StrType):
         return isinstance(value, str) and re.search(bare.pattern or "", value) is not None
     if isinstance(bare, inspect.IntType):
@@ -262,18 +262,18 @@ def _fits(value: Any, wanted: Any) -> bool:
     return True
 
 
-def _fields(kind: Any) -> list[str]:
+def _list_fields(kind: Any) -> list[str]:
     names = [field.encode_name for field in kind.fields]
     return [kind.tag_field, *names] if kind.tag_field else names
 
 
-def _tags(kind: Any, key: Key) -> list[object]:
+def _list_tags(kind: Any, key: Key) -> list[object]:
     """Return the allowed tags, if the key is the tag of a union."""
     tags = [(t.tag_field, t.tag) for t in getattr(kind, "types", ()) if hasattr(t, "tag_field")]
     return [tag for field, tag in tags if key and field == key[-1]]
 
 
-def _keys(root: Node) -> Iterator[tuple[Key, Node]]:
+def _find_keys(root: Node) -> Iterator[tuple[Key, Node]]:
     """Yield every key of a TOML file with the node that spells it."""
     counts: dict[Key, int] = {}
     for node in root.named_children:
@@ -281,7 +281,7 @@ def _keys(root: Node) -> Iterator[tuple[Key, Node]]:
         pairs = [node]
         if node.type in ("table", "table_array_element"):
             head, *pairs = [child for child in node.named_children if child.type != "comment"]
-            *outer, last = _spelled(head)
+            *outer, last = _find_spelled(head)
             for name in outer:
                 prefix = (*prefix, name)
                 if prefix in counts:
@@ -294,32 +294,32 @@ def _keys(root: Node) -> Iterator[tuple[Key, Node]]:
                 prefix = (*prefix, counts[prefix] - 1)
                 yield prefix, node
         for pair in pairs:
-            yield from _pairs(pair, prefix)
+            yield from _find_pairs(pair, prefix)
 
 
-def _pairs(pair: Node, prefix: Key) -> Iterator[tuple[Key, Node]]:
+def _find_pairs(pair: Node, prefix: Key) -> Iterator[tuple[Key, Node]]:
     if pair.type != "pair":
         return
     key, value = pair.named_children[:2]
-    for name in _spelled(key):
+    for name in _find_spelled(key):
         prefix = (*prefix, name)
         yield prefix, pair
-    yield from _inside(value, prefix)
+    yield from _find_inner(value, prefix)
 
 
-def _inside(value: Node, prefix: Key) -> Iterator[tuple[Key, Node]]:
+def _find_inner(value: Node, prefix: Key) -> Iterator[tuple[Key, Node]]:
     if value.type == "inline_table":
         for child in value.named_children:
-            yield from _pairs(child, prefix)
+            yield from _find_pairs(child, prefix)
     elif value.type == "array":
         elements = [child for child in value.named_children if child.type != "comment"]
         for number, child in enumerate(elements):
             yield (*prefix, number), child
-            yield from _inside(child, (*prefix, number))
+            yield from _find_inner(child, (*prefix, number))
 
 
-def _spelled(node: Node) -> tuple[str, ...]:
+def _find_spelled(node: Node) -> tuple[str, ...]:
     if node.type == "dotted_key":
-        return tuple(name for child in node.named_children for name in _spelled(child))
+        return tuple(name for child in node.named_children for name in _find_spelled(child))
     text = node.text.decode() if node.text is not None else ""
     return (text.strip("\"'"),)

@@ -37,7 +37,7 @@ def caseless_word_pattern(word: str) -> str:
 def build_word_finder(words: tuple[str, ...]) -> Callable[[bytes], list[str]]:
     """Return a function that finds the words which a text holds, in any case.
 
-    RE2 goes through a text once for all words; `bytes.find` goes through it once for each.
+    RE2 goes through a text once for all words; ``bytes.find`` goes through it once for each.
     """
     import re2
 

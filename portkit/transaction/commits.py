@@ -210,7 +210,7 @@ def _write_objects(
     """Write the objects of commits, which nothing refers to yet; return the last one's hash."""
     index, top = scratch / "index", checkout.repository.top
     staged = [change for commit in commits for change in commit.changes]
-    modes, converts = _read_modes(checkout, staged)
+    modes, converts = _read_modes_and_line_endings(checkout, staged)
     contents = [
         _normalize_line_ends(change.after) if change.path in converts else change.after
         for change in staged
@@ -235,10 +235,10 @@ def _write_objects(
     return parent
 
 
-def _read_modes(
+def _read_modes_and_line_endings(
     checkout: Checkout, changes: Sequence[Change]
 ) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Return the modes of the committed files, and the paths with other line ends in git."""
+    """Return each committed file's mode, and the paths whose line ends git converts."""
     listed = read_git(checkout.root, "ls-tree", "-r", "-z", checkout.head, "--", ".").split(b"\0")
     entries = (entry.partition(b"\t") for entry in listed if entry)
     known = {os.fsdecode(path): head.decode().split() for head, _, path in entries}

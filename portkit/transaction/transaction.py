@@ -3,7 +3,7 @@
 A plan is written whole or not at all, even if the process is killed or the disk fills up:
 
 1. Each file is compared with the content that the plan was made from
-   (``portkit.transaction.refusals``).
+   (``portkit.transaction.preconditions``).
 2. A record of the run is written to the journal (``portkit.transaction.journal``).
 3. The new contents are staged on the file system of their targets.
 4. The record is renamed to *committed*. A run that is killed before has not touched the tree; a run
@@ -34,6 +34,12 @@ from portkit.errors import DiskError
 from portkit.transaction.change import Change
 from portkit.transaction.disk import Disk
 from portkit.transaction.journal import Entry, Journal, Record, find_journals, hash_bytes
+from portkit.transaction.preconditions import (
+    check_paths,
+    check_place,
+    find_nearest_folder,
+    open_journal,
+)
 from portkit.transaction.recovery import (
     Recovery,
     count_files,
@@ -41,7 +47,6 @@ from portkit.transaction.recovery import (
     settle_run,
     suggest_remedy,
 )
-from portkit.transaction.refusals import check_paths, check_place, find_nearest_folder, open_journal
 
 __all__ = ["Change", "Recovery", "recover_run", "write_plan"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from portkit.verify.options import InvalidOptionError, Options, Shard, parse_shard
-from portkit.verify.ported_tree import PortedTree
 from portkit.verify.session import verify_tree
 from portkit.verify.step_runner import (
     Outcome,
@@ -15,18 +14,19 @@ from portkit.verify.step_runner import (
     select_steps,
 )
 from portkit.verify.steps import STEPS
+from portkit.verify.verified_tree import VerifiedTree
 
 __all__ = [
     "STEPS",
     "InvalidOptionError",
     "Options",
     "Outcome",
-    "PortedTree",
     "Result",
     "Shard",
     "Step",
     "Summary",
     "Verdict",
+    "VerifiedTree",
     "parse_shard",
     "run_steps",
     "select_steps",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from portkit.engine.scan import Scan
     from portkit.verify.diagnostics import Diagnostic
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
     from portkit.workspace.finding import Edit, Finding
 
 
@@ -47,7 +47,9 @@ class Author:
     origin: str
 
 
-def attribute_diagnostics(tree: PortedTree, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def attribute_diagnostics(
+    tree: VerifiedTree, found: Iterable[Diagnostic]
+) -> tuple[Diagnostic, ...]:
     """Return diagnostics with the rules that wrote their lines; the tree's own come first.
 
     Where there is no tree before the port to compare with, they come back as they are.
@@ -68,7 +70,7 @@ def _attribute_diagnostic(authors: Authors, diagnostic: Diagnostic) -> Diagnosti
     return replace(diagnostic, rule=author.rule, site=author.site, origin=author.origin)
 
 
-def find_authors(tree: PortedTree) -> Authors:
+def find_authors(tree: VerifiedTree) -> Authors:
     """Return the authors of a ported tree's lines."""
 
     def read(path: str) -> bytes:
@@ -97,11 +99,12 @@ class Authors:
     def of(self, path: str, line: int) -> Author | None:
         """Return who wrote a line; None for the tree's own and for a person's."""
         if path not in self._known:
-            self._known[path] = self._read(path)
+            self._known[path] = self._attribute_lines(path)
         authors = self._known[path]
         return authors[line - 1] if 0 < line <= len(authors) else None
 
-    def _read(self, path: str) -> list[Author | None]:
+    def _attribute_lines(self, path: str) -> list[Author | None]:
+        """Return the author of each line of a file."""
         data = self._content(path)
         if (written := self._files.get(path)) is not None:
             if path in self._cuda:

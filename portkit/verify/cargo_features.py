@@ -10,11 +10,13 @@ from portkit.syntax.features import enables_any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
     from portkit.workspace.cargo_workspace import Crate
 
 
-def select_features(tree: PortedTree, *features: str, among: Sequence[str] = ()) -> tuple[str, ...]:
+def select_features(
+    tree: VerifiedTree, *features: str, among: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the arguments of cargo that turn some features on, and no more of CUDA than these.
 
     Where the default of a crate turns CUDA on, each build would need its toolkit: then defaults are
@@ -39,7 +41,7 @@ def select_features(tree: PortedTree, *features: str, among: Sequence[str] = ())
     return ("--no-default-features", asked) if by_default else (asked,)
 
 
-def _is_selected(tree: PortedTree, crate: Crate, named: Sequence[str]) -> bool:
+def _is_selected(tree: VerifiedTree, crate: Crate, named: Sequence[str]) -> bool:
     """Whether cargo looks at a crate: one that is named, else a member of the workspace."""
     if named:
         return crate.name in named

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from portkit.numerics.comparison import Comparison
     from portkit.numerics.known_differences import Judgement, KnownTable
     from portkit.verify.device_choice import ChosenDevice, DeviceRun
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 PROGRAM: Final = "crosscheck"
 """In the directory of a codebase: a crate that is built beside a link to the tree."""
@@ -66,7 +66,7 @@ class CrosscheckRun:
         return tuple(kernel for kernel, reason in why.items() if not reason)
 
 
-def run_crosscheck(tree: PortedTree, cases: int = CASES, only: str = "") -> Outcome:
+def run_crosscheck(tree: VerifiedTree, cases: int = CASES, only: str = "") -> Outcome:
     """Build the cross-check for a device, and run it there."""
     own = find_operations_directory(tree)
     if own is None:
@@ -80,14 +80,14 @@ def run_crosscheck(tree: PortedTree, cases: int = CASES, only: str = "") -> Outc
     return judge_comparisons(device, runs, whole=whole)
 
 
-def find_operations_directory(tree: PortedTree) -> Directory | None:
+def find_operations_directory(tree: VerifiedTree) -> Directory | None:
     """Return the directory of a codebase whose operations are known; none of another."""
     own = tree.scan.job.codebase.directory
     return own if own and own.has(FILE) and _find_program_sources(own) else None
 
 
 def compare_on_device(
-    tree: PortedTree,
+    tree: VerifiedTree,
     device: ChosenDevice,
     table: KnownTable,
     *,
@@ -103,7 +103,7 @@ def compare_on_device(
 
 
 def build_program(
-    tree: PortedTree, device: ChosenDevice, *, release: bool = False, features: Sequence[str] = ()
+    tree: VerifiedTree, device: ChosenDevice, *, release: bool = False, features: Sequence[str] = ()
 ) -> Path:
     """Return the program, built against a tree."""
     codebase = tree.scan.job.codebase
@@ -111,7 +111,7 @@ def build_program(
     crate = place_program(tree.root, codebase.name, crate=program)
     profile: tuple[str, ...] = ("--release",) if release else ()
     profile += ("--features", ",".join(features)) if features else ()
-    done = tree.cargo("build", *profile, folder=crate, environment=device.environment)
+    done = tree.run_cargo("build", *profile, folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
         raise VerificationError(f"the cross-check cannot be built in {crate}: {said}")
@@ -150,7 +150,7 @@ def _find_program_sources(own: Directory) -> Path | None:
 
 
 def _run_once(
-    tree: PortedTree, program: Path, arguments: Sequence[str], run: DeviceRun, table: KnownTable
+    tree: VerifiedTree, program: Path, arguments: Sequence[str], run: DeviceRun, table: KnownTable
 ) -> CrosscheckRun:
     tree.say(f"the cross-check runs on {run.on}")
     with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.verify.device_choice import ChosenDevice, DeviceRun
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.test_binaries import Binary, Results
+    from portkit.verify.verified_tree import VerifiedTree
 
 _SHOWN: Final = 10
 
@@ -46,7 +46,7 @@ class TestRun:
     seconds: float = 0.0
 
 
-def run_device_tests(tree: PortedTree) -> Outcome:
+def run_device_tests(tree: VerifiedTree) -> Outcome:
     """Build the tests of the ported crates for a device, and run them on it."""
     device = choose_device(tree)
     if isinstance(device, Outcome):
@@ -54,7 +54,7 @@ def run_device_tests(tree: PortedTree) -> Outcome:
     return judge_results(tree, device, test_on_device(tree, device))
 
 
-def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...]:
+def test_on_device(tree: VerifiedTree, device: ChosenDevice) -> tuple[TestRun, ...]:
     """Return how the tests went on a device."""
     tree.say(f"the tests run on {device.title}")
     files = tree.memory.files()
@@ -68,7 +68,7 @@ def test_on_device(tree: PortedTree, device: ChosenDevice) -> tuple[TestRun, ...
     return done
 
 
-def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun]) -> Outcome:
+def judge_results(tree: VerifiedTree, device: ChosenDevice, runs: Sequence[TestRun]) -> Outcome:
     """Return the outcome of the tests."""
     results: Results = sum((each.results for each in runs), Counter())
     seen = sum((each.seen for each in runs), DeviceLog())
@@ -113,7 +113,7 @@ def judge_results(tree: PortedTree, device: ChosenDevice, runs: Sequence[TestRun
     )
 
 
-def find_unreachable_kernels(tree: PortedTree) -> frozenset[str]:
+def find_unreachable_kernels(tree: VerifiedTree) -> frozenset[str]:
     """Return the kernels that no Rust code requests, or none if that is unknown."""
     try:
         return find_unrequested_kernels(tree)
@@ -122,7 +122,7 @@ def find_unreachable_kernels(tree: PortedTree) -> frozenset[str]:
 
 
 def _run_tests(
-    tree: PortedTree, device: ChosenDevice, run: DeviceRun, binaries: Sequence[Binary], key: str
+    tree: VerifiedTree, device: ChosenDevice, run: DeviceRun, binaries: Sequence[Binary], key: str
 ) -> TestRun:
     start = time.monotonic()
     results: Results = Counter()
@@ -135,7 +135,7 @@ def _run_tests(
 
 
 def _test_binary(
-    tree: PortedTree, device: ChosenDevice, run: DeviceRun, binary: Binary, key: str
+    tree: VerifiedTree, device: ChosenDevice, run: DeviceRun, binary: Binary, key: str
 ) -> tuple[Results, DeviceLog]:
     """Return the results of a binary, from an earlier run if it passed and nothing has changed."""
     options = tree.options

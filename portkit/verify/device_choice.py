@@ -24,9 +24,9 @@ from portkit.verify.test_binaries import describe_end
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.settings import Settings
     from portkit.verify.step_runner import Outcome
+    from portkit.verify.verified_tree import VerifiedTree
 
 ARCH_OF_WAVE: Final = {32: "gfx1100", 64: "gfx90a"}
 """As which GPU the CPU device answers."""
@@ -111,7 +111,7 @@ class ChosenDevice:
     notes: tuple[str, ...] = ()
 
 
-def choose_device(tree: PortedTree) -> ChosenDevice | Outcome:
+def choose_device(tree: VerifiedTree) -> ChosenDevice | Outcome:
     """Return the device, built if need be, or the outcome of a step that can have none."""
     if tree.options.device == EMULATOR:
         try:
@@ -129,7 +129,7 @@ def choose_device(tree: PortedTree) -> ChosenDevice | Outcome:
         return skip_step(str(error))
 
 
-def find_gpu_architectures(tree: PortedTree) -> tuple[str, str]:
+def find_gpu_architectures(tree: VerifiedTree) -> tuple[str, str]:
     """Return the architectures of the GPUs to use, else why there are none.
 
     A choice of the user has no reason; the checker and what a seed decides are the CPU device's.
@@ -142,11 +142,11 @@ def find_gpu_architectures(tree: PortedTree) -> tuple[str, str]:
     return _list_driver_architectures() or "unknown", ""
 
 
-def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
+def explain_missing_gpu(tree: VerifiedTree, driver: Path = Path(DRIVER)) -> str:
     """Return why no AMD GPU can be used; empty if one can."""
     if not driver.exists():
         return f"there is no AMD GPU: {driver} is not there"
-    status = tree.asked(sys.executable, "-c", _FIND_GPU).status
+    status = tree.run_silently(sys.executable, "-c", _FIND_GPU).status
     if status == 3:
         return "the HIP runtime (libamdhip64.so) cannot be loaded: install ROCm or set ROCM_PATH"
     if status != 0:
@@ -158,7 +158,7 @@ def explain_missing_gpu(tree: PortedTree, driver: Path = Path(DRIVER)) -> str:
     return ""
 
 
-def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
+def start_emulated_gpu(tree: VerifiedTree) -> ChosenDevice:
     """Run a kernel on the emulated GPU, and return that GPU."""
     options = tree.options
     emulator = find_emulator(options.gpu, options.emulator, options.rocm)
@@ -170,7 +170,7 @@ def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
     # The Python of portkit may lie in the part of the system that a root file system replaces.
     python = "/usr/bin/python3" if emulator.userspace.enter else sys.executable
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
-        tried = tree.asked(
+        tried = tree.run_silently(
             *(*emulator.command, python, "-c", _RUN_KERNEL),
             environment={**variables, FOLDER: folder},
         )
@@ -193,7 +193,7 @@ def start_emulated_gpu(tree: PortedTree) -> ChosenDevice:
     return ChosenDevice("AMD's emulator", False, building, (run,), notes=emulator.notes)
 
 
-def build_cpu_device(tree: PortedTree, reason: str = "") -> ChosenDevice:
+def build_cpu_device(tree: VerifiedTree, reason: str = "") -> ChosenDevice:
     """Return the CPU device, built if need be."""
     tree.say("building the CPU device, unless it is there")
     toolkit = build_toolkit()
@@ -229,7 +229,7 @@ def list_build_variables(settings: Settings, archs: Iterable[str]) -> dict[str, 
     return {**settings.device, **own}
 
 
-def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
+def list_device_inputs(tree: VerifiedTree) -> tuple[str, ...]:
     """Return everything that decides the outcome of a step; a GPU has inputs that are unknown."""
     if tree.options.device == EMULATOR:
         raise VerificationError("what AMD's emulator gives is not remembered")
@@ -239,7 +239,7 @@ def list_device_inputs(tree: PortedTree) -> tuple[str, ...]:
     return (reason, *list_cpu_device_inputs(tree))
 
 
-def list_cpu_device_inputs(tree: PortedTree) -> tuple[str, ...]:
+def list_cpu_device_inputs(tree: VerifiedTree) -> tuple[str, ...]:
     """Return everything that decides a test's result on the CPU device, without building it."""
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options

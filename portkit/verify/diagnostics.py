@@ -58,8 +58,8 @@ class Diagnostic:
     origin: str = ""
 
     @property
-    def kind(self) -> str:
-        """The diagnostic without its position, by which two trees are compared."""
+    def text_without_position(self) -> str:
+        """The level, the code and the message; diagnostics of two trees are compared by it."""
         return f"{self.level}[{self.code}]: {self.message}" if self.code else self.message
 
     def __str__(self) -> str:

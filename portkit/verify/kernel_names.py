@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.hipify.symbols import Symbols
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.requested_kernels import KernelRequest, Loader
     from portkit.verify.step_runner import Outcome
+    from portkit.verify.verified_tree import VerifiedTree
 
 _FOREIGN: Final = re.compile(r"\bpub fn (\w+)\s*\(")
 _HOLE: Final = re.compile(f"{re.escape(DTYPE)}|{re.escape(ANYTHING)}")
@@ -54,7 +54,7 @@ class NameComparison:
         return sum(len(n) for each in self.unimplemented.values() for n in each.values())
 
 
-def check_kernel_names(tree: PortedTree) -> Outcome:
+def check_kernel_names(tree: VerifiedTree) -> Outcome:
     """Compare the names in Rust's sources with those that the HIP sources define."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
@@ -84,11 +84,12 @@ def check_kernel_names(tree: PortedTree) -> Outcome:
         evidence.append(
             f"{names.absent} more have no kernel of that dtype in the sources: the error says so"
         )
-        evidence += _group_unimplemented(names)
+        evidence += _describe_missing_dtypes(names)
     return pass_step(*evidence, figures=figures)
 
 
-def _group_unimplemented(names: NameComparison) -> Iterator[str]:
+def _describe_missing_dtypes(names: NameComparison) -> Iterator[str]:
+    """Yield a line for each module: its operations without a kernel for some dtype."""
     for module, operations in names.unimplemented.items():
         alike: dict[tuple[str, ...], list[str]] = {}
         for operation, lacking in operations.items():
@@ -107,7 +108,7 @@ def compare_names(
     found: set[tuple[str, str]] = set()
     wrong: list[str] = []
     unimplemented: dict[str, dict[str, set[str]]] = {}
-    spelled = [spelling for dtype in known_dtypes for spelling in load.spell(dtype)]
+    spelled = [spelling for dtype in known_dtypes for spelling in load.candidate_names(dtype)]
     for call in asked:
         if call.unknown:
             wrong.append(f"{call.place}: it cannot be told which kernel {call.unknown} names")
@@ -146,7 +147,7 @@ def compare_names(
     )
 
 
-def find_unrequested_kernels(tree: PortedTree) -> frozenset[str]:
+def find_unrequested_kernels(tree: VerifiedTree) -> frozenset[str]:
     """Return the kernels that no Rust code requests, of modules that are loaded by name."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
@@ -242,7 +243,7 @@ def _expand_pattern(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
 
 def _choose_spelling(load: Loader, name: str, kernels: Collection[str]) -> str:
     """Return the spelling of a name that there is a kernel of; the first where there is none."""
-    spellings = load.spell(name)
+    spellings = load.candidate_names(name)
     return next((each for each in spellings if _has_kernel(each, kernels)), spellings[0])
 
 

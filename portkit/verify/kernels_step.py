@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from portkit.codebases.directory import Directory
     from portkit.verify.kernel_matrix import Budget
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Outcome
+    from portkit.verify.verified_tree import VerifiedTree
 
 ONE_OF_EACH: Final = ("gfx90a", "gfx1100")
 """What the ladder compiles for unless asked otherwise: wavefronts of 64 lanes and of 32."""
@@ -39,7 +39,7 @@ EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
 """What the port promises, and the families that hold them."""
 
 
-def compile_kernels(tree: PortedTree) -> Outcome:
+def compile_kernels(tree: VerifiedTree) -> Outcome:
     """Compile the kernels crate, and compare the kernels' resources with their budgets."""
     kernels = tree.scan.job.codebase.kernels
     if kernels is None:
@@ -95,7 +95,7 @@ def compile_kernels(tree: PortedTree) -> Outcome:
     )
 
 
-def list_inputs(tree: PortedTree) -> Sequence[str]:
+def list_inputs(tree: VerifiedTree) -> Sequence[str]:
     """Return everything but the tree that decides the outcome."""
     try:
         compiler = read_compiler_version(find_hipcc())
@@ -104,13 +104,13 @@ def list_inputs(tree: PortedTree) -> Sequence[str]:
     return (compiler, *_choose_architectures(tree))
 
 
-def _choose_architectures(tree: PortedTree) -> tuple[str, ...]:
+def _choose_architectures(tree: VerifiedTree) -> tuple[str, ...]:
     """Return the architectures: the user's, else those of ``portkit.toml``, else one of each."""
     return tree.options.archs or read_settings(tree.root).archs or ONE_OF_EACH
 
 
 def _compile_share(
-    tree: PortedTree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
+    tree: VerifiedTree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> KernelsVerification:
     if tree.options.shard.count == 1:
         return verify_kernels(crate, archs, budgets=budgets, cuda=cuda)

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from portkit.verify.diagnostics import Diagnostic
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Outcome
     from portkit.verify.type_check import CheckRun
+    from portkit.verify.verified_tree import VerifiedTree
 
 # A lint that is denied would end its crate, and the crates that need it would not be looked at.
 _ALL: Final = ("--cap-lints=warn",)
 
 
-def check_lints(tree: PortedTree) -> Outcome:
+def check_lints(tree: VerifiedTree) -> Outcome:
     """Run clippy without any feature and with the port's, and on the baseline.
 
     A lint is new where it occurs more often than before the port, wherever it stands: a copy of the
@@ -65,11 +65,11 @@ def check_lints(tree: PortedTree) -> Outcome:
 
 def find_new_lints(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the lints that occur more often than before, the last ones of a kind."""
-    allowed = Counter(diagnostic.kind for diagnostic in before)
+    allowed = Counter(diagnostic.text_without_position for diagnostic in before)
     new = []
     for diagnostic in now:
-        if allowed[diagnostic.kind] > 0:
-            allowed[diagnostic.kind] -= 1
+        if allowed[diagnostic.text_without_position] > 0:
+            allowed[diagnostic.text_without_position] -= 1
         else:
             new.append(diagnostic)
     return new
@@ -88,7 +88,7 @@ LINT: Final = Step(
     44,
     check_lints,
     inputs=lambda tree: (
-        tree.version("cargo", "clippy", "--version"),
+        tree.read_version("cargo", "clippy", "--version"),
         tree.baseline_tree,
         *tree.compiled,
     ),

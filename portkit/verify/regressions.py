@@ -21,14 +21,14 @@ from portkit.verify.test_binaries import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Outcome
     from portkit.verify.test_binaries import Results
+    from portkit.verify.verified_tree import VerifiedTree
 
 _SHOWN: Final = 10
 
 
-def compare_cpu_tests(tree: PortedTree) -> Outcome:
+def compare_cpu_tests(tree: VerifiedTree) -> Outcome:
     """Run the tests of the tree and of the baseline, and compare them one by one."""
     after = _test_tree(tree)
     before = _test_baseline(tree)
@@ -84,7 +84,7 @@ def _describe_results(names: Sequence[str], before: Results, after: Results) -> 
     return [*lines, *([f"and {more} more tests"] if more > 0 else [])]
 
 
-def _test_tree(tree: PortedTree) -> Results:
+def _test_tree(tree: VerifiedTree) -> Results:
     """Return the results of the tree; those of each binary are kept, for a run that is cut."""
     files = tree.memory.files()
     binaries = build_binaries(tree, *select_features(tree, among=tree.tested), *tree.packages)
@@ -99,7 +99,7 @@ def _test_tree(tree: PortedTree) -> Results:
     return found
 
 
-def _test_baseline(tree: PortedTree) -> Results:
+def _test_baseline(tree: VerifiedTree) -> Results:
     """Return the baseline's results, from the user's cache where it was tested before."""
     options = tree.options
     share = (str(options.shard), str(options.test_seconds))

@@ -69,8 +69,8 @@ class Loader:
     spelled: tuple[tuple[str, tuple[str, ...]], ...]
     explains: bool
 
-    def spell(self, name: str) -> tuple[str, ...]:
-        """Return the names that are looked up, in order, until one exists."""
+    def candidate_names(self, name: str) -> tuple[str, ...]:
+        """Return the names that the loader tries, in order."""
         names: tuple[str, ...] = (name,)
         for old, spellings in self.spelled:
             names = tuple(each.replace(old, new) for new in spellings for each in names)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Step
+    from portkit.verify.verified_tree import VerifiedTree
 
 _KIND: Final = "verified"
 _FIELDS: Final = ("evidence", "left_out", "figures", "seconds", "tests")
@@ -34,7 +34,7 @@ _FIELDS: Final = ("evidence", "left_out", "figures", "seconds", "tests")
 class ResultCache:
     """The memory of one run."""
 
-    tree: PortedTree
+    tree: VerifiedTree
 
     def recall(self, step: Step) -> Result | None:
         """Return the cached result of a step, if nothing has changed since."""

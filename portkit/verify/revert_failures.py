@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from portkit.engine.exclusions import make_unchanged
 from portkit.engine.partial_ports import (
-    add_error_arms,
     find_missing_variants,
+    restore_required_arms,
 )
 from portkit.errors import BrokenBuildError, VerificationError
 from portkit.rules import manifest_features
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from portkit.engine.plan import Plan
     from portkit.engine.scan import Scan
     from portkit.verify.diagnostics import Diagnostic, LineRange
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.type_check import CheckRun
+    from portkit.verify.verified_tree import VerifiedTree
     from portkit.workspace.finding import Finding
 
 LIMIT: Final = 25
@@ -68,7 +68,7 @@ class TypeCheckedPort:
 
 
 def check_port(
-    tree: PortedTree,
+    tree: VerifiedTree,
     chosen: Scan,
     planned: Callable[[Scan], Plan],
     *,
@@ -132,7 +132,7 @@ def _plan_without(
     for finding in find_missing_variants(left, _drop_findings(chosen, taken)):
         taken[finding.place] = _VARIANT
     left = _drop_findings(whole, taken)
-    ported = add_error_arms(left, _drop_findings(chosen, taken))
+    ported = restore_required_arms(left, _drop_findings(chosen, taken))
     return TypeCheckedPort(left, ported, planned(ported), taken)
 
 
@@ -146,7 +146,7 @@ def _drop_findings(scan: Scan, taken: Mapping[Place, str]) -> Scan:
     return replace(scan, findings=tuple(map(kept, scan.findings)))
 
 
-def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, CheckRun]:
+def _run_checks(tree: VerifiedTree, folder: Path, ported: Scan) -> tuple[str, CheckRun]:
     """Return how the compiler fares without the feature, and with it if that is well.
 
     Cargo refuses a feature that no member has, as where its place is not among the chosen ones.
@@ -161,7 +161,7 @@ def _run_checks(tree: PortedTree, folder: Path, ported: Scan) -> tuple[str, Chec
     return tree.feature, check(tree, "check", (tree.feature,), folder=folder)
 
 
-def _check_before(tree: PortedTree) -> None:
+def _check_before(tree: VerifiedTree) -> None:
     scratch = ScratchTree(tree.scan.job.workspace, "before")
     with scratch.lock():
         scratch.write_tree()
@@ -223,7 +223,9 @@ def _explain_failures(
         for error, named in errors.items():
             for lines in nearness(error, named):
                 for each in sorted(writers.of(lines) & open_):
-                    found.setdefault(each, f"with it the tree does not type-check: {error.kind}")
+                    found.setdefault(
+                        each, f"with it the tree does not type-check: {error.text_without_position}"
+                    )
         if found:
             return found
     return {}
@@ -245,7 +247,7 @@ def _format_list(said: Iterable[str]) -> str:
     return "; ".join([*each[:_NAMED], *([f"and {more} more"] if more > 0 else [])]) or "no message"
 
 
-def _make_broken_error(tree: PortedTree, why: str) -> BrokenBuildError:
+def _make_broken_error(tree: VerifiedTree, why: str) -> BrokenBuildError:
     return BrokenBuildError(
         f"the port of {tree.root} would not type-check, {why}: exclude what breaks it, by --skip"
         " or in portkit.toml, or pass --no-verify and fix it yourself; nothing was written"

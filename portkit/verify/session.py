@@ -9,7 +9,6 @@ from portkit.engine.session import check_portable, scan_tree
 from portkit.errors import PortkitError, VerificationError
 from portkit.port.drift import list_outdated_files
 from portkit.syntax.shell import quote_tree_argument
-from portkit.verify.ported_tree import PortedTree
 from portkit.verify.step_runner import (
     INTERRUPTED,
     Outcome,
@@ -20,6 +19,7 @@ from portkit.verify.step_runner import (
     select_steps,
 )
 from portkit.verify.steps import STEPS
+from portkit.verify.verified_tree import VerifiedTree
 from portkit.workspace.finding import Status
 from portkit.workspace.process import end_on_signals
 
@@ -56,7 +56,7 @@ def verify_tree(
             scan = scan_tree(directory, gating=options.gating, profile=options.profile)
             if not options.unfinished:
                 check_ported(scan, directory, options.asked)
-            tree = PortedTree(scan, options, watch.line)
+            tree = VerifiedTree(scan, options, watch.line)
             if not all(step.looks for step in wanted):
                 # A sandbox that there is not is said first: nobody is asked in vain.
                 _ = tree.sandbox

@@ -13,12 +13,12 @@ from portkit.workspace.finding import Status
 if TYPE_CHECKING:
     from portkit.engine.parity import MissingCounterpart
     from portkit.engine.scan import Scan
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Outcome
+    from portkit.verify.verified_tree import VerifiedTree
     from portkit.workspace.finding import Finding
 
 
-def check_parity(tree: PortedTree) -> Outcome:
+def check_parity(tree: VerifiedTree) -> Outcome:
     """Compare the names of both backends, independently of the rules."""
     lost = [
         name for name in find_missing_counterparts(tree.scan) if not _is_excluded(tree.scan, name)
@@ -47,7 +47,7 @@ def _is_excluded(scan: Scan, name: MissingCounterpart) -> bool:
 PARITY: Final = Step("parity", "ROCm has what CUDA has", 42, check_parity, looks=True)
 
 
-def check_format(tree: PortedTree) -> Outcome:
+def check_format(tree: VerifiedTree) -> Outcome:
     """Run ``cargo fmt --check``, except for files that were unformatted before the port."""
     if tree.lacks("fmt"):
         return skip_step("rustfmt is not installed: rustup component add rustfmt")
@@ -60,8 +60,8 @@ def check_format(tree: PortedTree) -> Outcome:
     return pass_step(f"rustfmt would change {len(unformatted)} files, all as before the port")
 
 
-def _list_unformatted(tree: PortedTree, folder: Path) -> set[str]:
-    done = tree.cargo("fmt", "--all", "--", "--check", "--files-with-diff", folder=folder)
+def _list_unformatted(tree: VerifiedTree, folder: Path) -> set[str]:
+    done = tree.run_cargo("fmt", "--all", "--", "--check", "--files-with-diff", folder=folder)
     root = folder.resolve()
     # With --files-with-diff (-l) rustfmt prints the absolute path of each, one a line.
     paths = [Path(line) for line in done.lines if line.endswith(".rs")]
@@ -77,14 +77,14 @@ FORMAT: Final = Step(
     "rustfmt leaves the tree as it is",
     40,
     check_format,
-    inputs=lambda tree: (tree.version("rustfmt", "--version"), tree.baseline_tree),
+    inputs=lambda tree: (tree.read_version("rustfmt", "--version"), tree.baseline_tree),
 )
 
 
 _SHOWN: Final = 10
 
 
-def check_coverage(tree: PortedTree) -> Outcome:
+def check_coverage(tree: VerifiedTree) -> Outcome:
     """Check that no mention is unaccounted for and no finding is still to do."""
     found = tree.scan
     todo = [finding for finding in found.findings if finding.status is Status.TODO]
@@ -113,7 +113,7 @@ def _list_first(places: list[str]) -> list[str]:
     return [*places[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _format_site(tree: PortedTree, finding: Finding) -> str:
+def _format_site(tree: VerifiedTree, finding: Finding) -> str:
     source = tree.scan.job.workspace.sources.get(finding.path)
     line = f":{source.position(finding.span.start)[0]}" if source is not None else ""
     return f"{finding.code} {finding.path}{line} {finding.symbol}".rstrip()

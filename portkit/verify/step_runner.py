@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from portkit.verify.diagnostics import Diagnostic
     from portkit.verify.options import Options
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 DEFECT: Final = 70
 """The exit code of a failure that is portkit's own (EX_SOFTWARE of sysexits.h)."""
@@ -129,9 +129,9 @@ class Step:
     name: str
     shows: str
     code: int
-    take: Callable[[PortedTree], Outcome]
+    take: Callable[[VerifiedTree], Outcome]
     divisible: bool = False
-    inputs: Callable[[PortedTree], Sequence[str]] | None = None
+    inputs: Callable[[VerifiedTree], Sequence[str]] | None = None
     looks: bool = False
 
 
@@ -281,7 +281,7 @@ def select_steps(steps: Sequence[Step], options: Options) -> tuple[Step, ...]:
     return part
 
 
-def run_steps(steps: Sequence[Step], tree: PortedTree, watch: StepObserver) -> Summary:
+def run_steps(steps: Sequence[Step], tree: VerifiedTree, watch: StepObserver) -> Summary:
     """Take steps in their order.
 
     The summary comes whatever happens: an error, a defect or a full disk is a failure of the step
@@ -312,7 +312,7 @@ def run_steps(steps: Sequence[Step], tree: PortedTree, watch: StepObserver) -> S
     )
 
 
-def _run_step(step: Step, tree: PortedTree, watch: StepObserver) -> tuple[Result, int]:
+def _run_step(step: Step, tree: VerifiedTree, watch: StepObserver) -> tuple[Result, int]:
     """Take one step; the number is the exit code of an interruption, or 0."""
     start = time.monotonic()
 

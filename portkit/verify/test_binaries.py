@@ -28,7 +28,7 @@ from portkit.workspace import process
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 Results = Counter[tuple[str, str]]
 """How often each pair of a test and its result occurs; tests in documentation may share a name.
@@ -76,7 +76,7 @@ class Binary:
 
 
 def build_binaries(
-    tree: PortedTree,
+    tree: VerifiedTree,
     *arguments: str,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
@@ -84,7 +84,7 @@ def build_binaries(
     """Build test binaries with cargo and return them in the order of their names."""
     root = folder or tree.root
     command = ("test", "--no-run", "--message-format=json", *arguments)
-    done = tree.cargo(*command, folder=root, environment=environment)
+    done = tree.run_cargo(*command, folder=root, environment=environment)
     if done.status != 0:
         found = [d for d in parse_cargo(done.output, root) if d.level == "error"]
         if root == tree.root:
@@ -112,7 +112,7 @@ def build_binaries(
 
 
 def test_binary(
-    tree: PortedTree,
+    tree: VerifiedTree,
     binary: Binary,
     *,
     environment: Mapping[str, str] | None = None,
@@ -152,13 +152,13 @@ def test_binary(
     return found
 
 
-def test_documentation(tree: PortedTree, *arguments: str, folder: Path | None = None) -> Results:
+def test_documentation(tree: VerifiedTree, *arguments: str, folder: Path | None = None) -> Results:
     """Run the tests in the documentation, of which the first shard takes all."""
     if tree.options.shard.index != 1:
         return Counter()
     patience = tree.options.test_seconds * _DOCUMENTATION_PATIENCE
     command = ("test", "--doc", "--no-fail-fast", *arguments)
-    done = tree.cargo(*command, folder=folder, patience=patience)
+    done = tree.run_cargo(*command, folder=folder, patience=patience)
     found: Results = Counter()
     crate = ""
     for line in done.lines:
@@ -206,7 +206,7 @@ def unpack_results(kept: Iterable[Sequence[Any]]) -> Results:
 class _Runner:
     """Runs one binary."""
 
-    tree: PortedTree
+    tree: VerifiedTree
     binary: Binary
     extra: Mapping[str, str]
     reserved: int

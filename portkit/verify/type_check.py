@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.verify.diagnostics import Diagnostic, LineRange
-    from portkit.verify.ported_tree import PortedTree
     from portkit.verify.step_runner import Outcome
+    from portkit.verify.verified_tree import VerifiedTree
 
 SHOWN: Final = 10
 """How many complaints evidence names; the JSON document has all of them."""
@@ -47,7 +47,7 @@ class CheckRun:
         return sum(diagnostic.level == "warning" for diagnostic in self.found)
 
 
-def check_types(tree: PortedTree) -> Outcome:
+def check_types(tree: VerifiedTree) -> Outcome:
     """Check every target: with no feature, the port's, CUDA's and both.
 
     Where the tree before the port does not type-check either, with features that it has, what it
@@ -72,8 +72,8 @@ def check_types(tree: PortedTree) -> Outcome:
         errors = [d for d in found.found if d.level == "error"]
         if tree.feature not in features:
             before = check(tree, "check", features, folder=tree.baseline)
-            known = {d.kind for d in before.found}
-            errors = [d for d in errors if d.kind not in known]
+            known = {d.text_without_position for d in before.found}
+            errors = [d for d in errors if d.text_without_position not in known]
             if not before.good and not errors:
                 unbuilt.update(line for line in before.said if line.startswith(_UNBUILT))
                 evidence.append(f"{title}: does not type-check, as before the port")
@@ -95,10 +95,14 @@ def check_types(tree: PortedTree) -> Outcome:
 
 
 def check(
-    tree: PortedTree, command: str, features: Sequence[str], *rustc: str, folder: Path | None = None
+    tree: VerifiedTree,
+    command: str,
+    features: Sequence[str],
+    *rustc: str,
+    folder: Path | None = None,
 ) -> CheckRun:
     """Run ``cargo check`` or ``cargo clippy`` on every target of the chosen crates."""
-    done = tree.cargo(
+    done = tree.run_cargo(
         command,
         *tree.compiled,
         "--all-targets",
@@ -140,7 +144,7 @@ def parse_cargo_errors(lines: Sequence[str]) -> list[str]:
     return [*full[:1], *found]
 
 
-def find_missing_tool(tree: PortedTree, features: Sequence[str]) -> str:
+def find_missing_tool(tree: VerifiedTree, features: Sequence[str]) -> str:
     """Return why crates cannot be compiled with features here, or an empty string.
 
     Cargo refuses a feature that a named package does not have; of a whole workspace it takes what
@@ -158,16 +162,16 @@ def find_missing_tool(tree: PortedTree, features: Sequence[str]) -> str:
     return ""
 
 
-def _find_nvcc(tree: PortedTree) -> str:
+def _find_nvcc(tree: VerifiedTree) -> str:
     """Return the path of nvcc, where the build scripts of CUDA crates look for it, or nothing."""
     home = tree.environment.get("CUDA_HOME") or tree.environment.get("CUDA_PATH") or ""
     places = os.pathsep.join(filter(None, [home and f"{home}/bin", tree.environment.get("PATH")]))
     return find_program(tree.environment.get("NVCC") or "nvcc", places)
 
 
-def _list_inputs(tree: PortedTree) -> tuple[str, ...]:
+def _list_inputs(tree: VerifiedTree) -> tuple[str, ...]:
     nvcc = _find_nvcc(tree)
-    return (nvcc and tree.version(nvcc, "--version"), *tree.compiled)
+    return (nvcc and tree.read_version(nvcc, "--version"), *tree.compiled)
 
 
 CHECK: Final = Step(

@@ -114,7 +114,7 @@ def manifest_path(folder: str) -> str:
 
 def find_requestable_features(manifest: Manifest) -> set[str]:
     """Return the features that others may request of a crate, implicit ones included."""
-    features = _table(manifest.get("features"))
+    features = _read_table(manifest.get("features"))
     listed = {m[4:] for each in features.values() for m in each if m.startswith("dep:")}
     optional = {
         name
@@ -128,11 +128,11 @@ def find_declared_dependencies(
     manifest: Manifest, kinds: Sequence[str] = _KINDS
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the table, the name and the entry of each dependency, those of targets included."""
-    targets = _table(manifest.get("target")).items()
+    targets = _read_table(manifest.get("target")).items()
     holders = [("", manifest), *((f"target.{name}.", each) for name, each in targets)]
     for prefix, holder in holders:
         for kind in kinds:
-            for name, said in _table(_table(holder).get(kind)).items():
+            for name, said in _read_table(_read_table(holder).get(kind)).items():
                 yield f"{prefix}{kind}", name, said if isinstance(said, dict) else {"version": said}
 
 
@@ -151,7 +151,7 @@ class _Crate(Value, frozen=True, dict=True):
     def root(self) -> tuple[str, Manifest]:
         """The folder and the manifest of the workspace that it inherits from."""
         folder = self.folder
-        said = _table(self.manifest.get("package")).get("workspace")
+        said = _read_table(self.manifest.get("package")).get("workspace")
         if isinstance(said, str):
             folder = join_path(folder, said)
         while True:
@@ -165,7 +165,7 @@ class _Crate(Value, frozen=True, dict=True):
     @cached_property
     def shared(self) -> Mapping[str, Any]:
         """The dependencies that its workspace offers."""
-        return _table(_table(self.root[1].get("workspace")).get("dependencies"))
+        return _read_table(_read_table(self.root[1].get("workspace")).get("dependencies"))
 
     @cached_property
     def dependencies(self) -> list[tuple[str, str, dict[str, Any], str]]:
@@ -179,7 +179,10 @@ class _Crate(Value, frozen=True, dict=True):
             if said.get("workspace") is True:
                 taken = self.shared.get(name)
                 offered = taken if isinstance(taken, dict) else {"version": taken}
-                asked = [*_strings(offered.get("features")), *_strings(said.get("features"))]
+                asked = [
+                    *_read_strings(offered.get("features")),
+                    *_read_strings(said.get("features")),
+                ]
                 home, entry = self.root[0], {**offered, **said, "features": asked}
             at = entry.get("path")
             found.append((table, name, entry, join_path(home, at) if isinstance(at, str) else ""))
@@ -191,9 +194,9 @@ class _Crate(Value, frozen=True, dict=True):
                 yield self._fault("dependency of the workspace", name, manifest_path(self.root[0]))
         for _, name, entry, folder in self.dependencies:
             yield from self._find_crate_faults(name, entry, folder)
-            for feature in _strings(entry.get("features")):
+            for feature in _read_strings(entry.get("features")):
                 yield from self._find_request_faults(name, feature)
-        offered = _table(_table(self.manifest.get("workspace")).get("dependencies"))
+        offered = _read_table(_read_table(self.manifest.get("workspace")).get("dependencies"))
         for name, entry in offered.items():
             if isinstance(entry, dict) and isinstance(entry.get("path"), str):
                 yield from self._find_crate_faults(
@@ -212,7 +215,7 @@ class _Crate(Value, frozen=True, dict=True):
             if not folder.startswith("../"):
                 yield self._fault("crate", package, folder)
             return
-        if _table(manifest.get("package")).get("name") != package:
+        if _read_table(manifest.get("package")).get("name") != package:
             yield self._fault("crate", package, folder)
         wanted = entry.get("version")
         if isinstance(wanted, str) and not self._has_version(folder, manifest, wanted):
@@ -220,10 +223,10 @@ class _Crate(Value, frozen=True, dict=True):
 
     def _has_version(self, folder: str, manifest: Manifest, wanted: str) -> bool:
         """Whether a crate has a version; True for requirements of another form."""
-        version = _table(manifest.get("package")).get("version")
+        version = _read_table(manifest.get("package")).get("version")
         if _is_inherited(version):
             root = _Crate(self.all, folder, manifest).root[1]
-            version = _table(_table(root.get("workspace")).get("package")).get("version")
+            version = _read_table(_read_table(root.get("workspace")).get("package")).get("version")
         asked = _REQUIREMENT.fullmatch(wanted)
         if asked is None or not isinstance(version, str) or version_precedence(version) is None:
             return True
@@ -242,7 +245,7 @@ class _Crate(Value, frozen=True, dict=True):
                 yield self._fault(f"feature of {name}", feature, manifest_path(folder))
 
     def find_feature_faults(self) -> Iterator[CargoFault]:
-        features = _table(self.manifest.get("features"))
+        features = _read_table(self.manifest.get("features"))
         own = find_requestable_features(self.manifest)
         optional: dict[str, bool] = {}
         for _, name, entry, _ in self.dependencies:
@@ -270,8 +273,8 @@ class _Crate(Value, frozen=True, dict=True):
                 yield self._fault("unused dependency", name, self.path)
 
     def find_target_faults(self) -> Iterator[CargoFault]:
-        package = _table(self.manifest.get("package"))
-        library = _table(self.manifest.get("lib"))
+        package = _read_table(self.manifest.get("package"))
+        library = _read_table(self.manifest.get("lib"))
         for said in (package.get("build"), library.get("path")):
             if isinstance(said, str):
                 yield from self._find_file_faults([said], said)
@@ -304,9 +307,9 @@ class _Crate(Value, frozen=True, dict=True):
             yield self._fault("file", name, inside[0])
 
     def find_inheritance_faults(self) -> Iterator[CargoFault]:
-        workspace = _table(self.root[1].get("workspace"))
-        offered = _table(workspace.get("package"))
-        for key, said in _table(self.manifest.get("package")).items():
+        workspace = _read_table(self.root[1].get("workspace"))
+        offered = _read_table(workspace.get("package"))
+        for key, said in _read_table(self.manifest.get("package")).items():
             if _is_inherited(said) and key not in offered:
                 yield self._fault("key of the workspace", key, manifest_path(self.root[0]))
         if _is_inherited(self.manifest.get("lints")) and "lints" not in workspace:
@@ -325,14 +328,14 @@ def _find_workspace_faults(root: _Crate) -> Iterator[CargoFault]:
     for folder in listed:
         if not folder.startswith("../") and folder not in root.all.inside:
             yield CargoFault(root.path, "crate", folder, folder)
-    excluded = [join_path(root.folder, each) for each in _strings(workspace.get("exclude"))]
+    excluded = [join_path(root.folder, each) for each in _read_strings(workspace.get("exclude"))]
     members = _find_members(root, listed, excluded)
     names: dict[str, str] = {}
     libraries: dict[str, str] = {}
     for folder, manifest in members.items():
         if folder != root.folder and "workspace" in manifest:
             yield CargoFault(root.path, "workspace", folder, manifest_path(folder))
-        package = _table(manifest.get("package"))
+        package = _read_table(manifest.get("package"))
         for said, known, kind in (
             (package.get("name"), names, "package"),
             (package.get("links"), libraries, "library"),
@@ -367,7 +370,7 @@ def _find_members(
 
 def _expand(root: _Crate, listed: object) -> Iterator[str]:
     """Yield the folders that a list of members names; of a pattern those with a manifest."""
-    for member in _strings(listed):
+    for member in _read_strings(listed):
         if not _GLOB & {*member}:
             yield join_path(root.folder, member)
             continue
@@ -406,7 +409,7 @@ def _find_circles(manifests: Manifests) -> Iterator[CargoFault]:
                 pending += needs.get(each, ())
         if folder in seen:
             manifest = manifests.inside[folder] or {}
-            name = str(_table(manifest.get("package")).get("name", folder))
+            name = str(_read_table(manifest.get("package")).get("name", folder))
             yield CargoFault(manifest_path(folder), "circle", name, manifest_path(folder))
 
 
@@ -419,9 +422,9 @@ def _is_inherited(said: object) -> bool:
     return isinstance(said, dict) and said.get("workspace") is True
 
 
-def _strings(value: object) -> list[str]:
+def _read_strings(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _table(value: object) -> Manifest:
+def _read_table(value: object) -> Manifest:
     return value if isinstance(value, dict) else {}

@@ -301,13 +301,13 @@ def read_root_manifest(directory: Path) -> dict[str, Any]:
             "name the directory of the workspace's root manifest"
         ) from None
     except (OSError, ValueError) as error:
-        raise NotAWorkspaceError(_fault(manifest_path, error)) from None
+        raise NotAWorkspaceError(_describe_fault(manifest_path, error)) from None
     if "workspace" not in manifest and "package" not in manifest:
         raise NotAWorkspaceError(
             f"{manifest_path} has neither [workspace] nor [package]; "
             "name the directory of the workspace's root manifest"
         )
-    above = None if "workspace" in manifest else _workspace_above(directory)
+    above = None if "workspace" in manifest else _find_workspace_above(directory)
     if above is not None:
         raise NotAWorkspaceError(
             f"{directory} is one crate of the workspace in {above}, which is ported as a whole;"
@@ -344,26 +344,26 @@ def load_workspace(directory: Path) -> Workspace:
             unread.append(UnreadFile(path, f"it is not UTF-8 (byte {error.start})"))
             continue
         source = SourceFile(path, data)
-        merging += _conflicts(source)
+        merging += _find_conflicts(source)
         held += len(data)
         sources[path] = source if held <= HELD_IN_MEMORY else compress_source(path, data)
     _check_merged(directory, merging)
     return Workspace(directory, manifest, sources, tuple(unread))
 
 
-def _fault(manifest: Path, error: Exception) -> str:
+def _describe_fault(manifest: Path, error: Exception) -> str:
     """Return a message about a root manifest that cannot be read."""
     try:
         data = read_regular(manifest, LARGEST_FILE)
     except OSError:
         data = b""
-    line = _conflict(data)
+    line = _find_conflict(data)
     if line:
         return _suggest_ending_merge(manifest.parent).format(where=f"{manifest}:{line}", others="")
     return f"{manifest} cannot be read as a manifest ({error}); mend it first"
 
 
-def _conflict(data: bytes) -> int:
+def _find_conflict(data: bytes) -> int:
     """Return the line, from 1, of the first merge conflict in a file; 0 if there is none."""
     if b"<<<<<<<" not in data:  # the pattern below takes far longer
         return 0
@@ -371,9 +371,9 @@ def _conflict(data: bytes) -> int:
     return data.count(b"\n", 0, found.start()) + 1 if found else 0
 
 
-def _conflicts(source: SourceFile) -> Iterator[tuple[str, int]]:
+def _find_conflicts(source: SourceFile) -> Iterator[tuple[str, int]]:
     """Yield a file of code and the line of its first merge conflict, if it has one."""
-    line = 0 if source.path.endswith(".md") else _conflict(source.data)
+    line = 0 if source.path.endswith(".md") else _find_conflict(source.data)
     # A text in Rust may hold what looks like a conflict.
     if line and not (source.path.endswith(".rs") and not source.tree.root_node.has_error):
         yield source.path, line
@@ -399,7 +399,7 @@ def _suggest_ending_merge(root: Path) -> str:
     return _AFTER_A_MERGE if merged is None else _AFTER_A_MERGE_OF_A_PORT
 
 
-def _workspace_above(directory: Path) -> Path | None:
+def _find_workspace_above(directory: Path) -> Path | None:
     """Return the root of the workspace that a package is a member of, as cargo looks for it.
 
     The nearest manifest above that has a ``[workspace]``, unless its ``members`` do not name the
@@ -437,7 +437,7 @@ def _find_files(root: Path) -> tuple[list[str], list[UnreadFile]]:
         for entry in entries:
             path = f"{below}{entry.name}"
             if entry.is_symlink():
-                if why := _why_not_followed(root, entry):
+                if why := _explain_skipped_link(root, entry):
                     unread.append(UnreadFile(path, why))
                 continue
             if entry.is_dir(follow_symlinks=False):
@@ -448,7 +448,7 @@ def _find_files(root: Path) -> tuple[list[str], list[UnreadFile]]:
     return sorted(found), sorted(unread, key=lambda each: each.path)
 
 
-def _why_not_followed(root: Path, link: os.DirEntry[str]) -> str:
+def _explain_skipped_link(root: Path, link: os.DirEntry[str]) -> str:
     """Return why the target of a link is not scanned, as half a sentence.
 
     Empty where nothing is missed: the link leads to what is looked at where it stands, or to what
@@ -462,10 +462,10 @@ def _why_not_followed(root: Path, link: os.DirEntry[str]) -> str:
     if not Path(os.path.realpath(link.path)).is_relative_to(root.resolve()):
         return "it is a link out of the tree, and not followed"
     # What is hidden is an editor's: Emacs locks a file by a link that leads nowhere.
-    return "" if hidden or _exists(link) else "it is a link that leads nowhere"
+    return "" if hidden or _target_exists(link) else "it is a link that leads nowhere"
 
 
-def _exists(link: os.DirEntry[str]) -> bool:
+def _target_exists(link: os.DirEntry[str]) -> bool:
     """Whether the target of a link exists, or may exist."""
     try:
         link.stat()

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 
@@ -31,7 +33,16 @@ class Applicability(StrEnum):
 
 
 class Status(StrEnum):
-    """What the tree shows now."""
+    """What the tree shows now.
+
+    Each status has its applicabilities:
+
+    - ``todo``: ``safe`` and ``review``; ``keep`` if the edits write an arm that answers with an
+      error for what the user has excluded.
+    - ``ported``: ``safe`` and ``review``; ``keep`` for an exclusion of what is written already.
+    - ``none``: ``keep``, ``manual``, ``review`` of what portkit leaves as it is, and ``safe`` of
+      what differs in a copy only.
+    """
 
     TODO = "todo"
     """The counterpart is missing."""
@@ -94,11 +105,13 @@ class Finding(Value, frozen=True):
     # The entries that would decide about it as well, if ``entry`` did not come first.
     shadowed: tuple[str, ...] = ()
     # What to change in ``path`` if the place is left out, so that it compiles.
-    fallback_edits: tuple[Edit, ...] = ()
+    error_edits: tuple[Edit, ...] = ()
     # Whether an arm that answers with an error stands at the place.
     replaces_error_arm: bool = False
-    # The types whose values it is about, as the file calls them: the enum of a variant, those that
-    # a pattern names.
+    # Whether its edits write an arm that answers with an error.
+    writes_error_arm: bool = False
+    # The types whose values it is about, as the file calls them: the enum of a variant, the struct
+    # of a field, those that a pattern names.
     types: tuple[str, ...] = ()
     renamed: tuple[str, str] = ("", "")  # A name, and what it becomes or could become.
     # Whether a person has accepted the place as it is (``portkit review``).
@@ -111,6 +124,18 @@ class Finding(Value, frozen=True):
     def place(self) -> Place:
         """What identifies the finding within one scan."""
         return self.path, self.code, self.span
+
+    def to_manual(self, message: str) -> Finding:
+        """Return the finding as one that a person must write."""
+        return replace(
+            self,
+            applicability=Applicability.MANUAL,
+            status=Status.NONE,
+            message=message,
+            edits=(),
+            files=no_files,
+            outdated=False,
+        )
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:

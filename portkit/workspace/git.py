@@ -94,7 +94,11 @@ def check_clean(
         raise ToolError(f"{error}{passed}") from None
     if len(dirty) + len(staged) <= _LOOKED_AT:
         dirty, staged = (
-            [path for path in paths if not _is_own(root, repository.top / path, own)]
+            [
+                path
+                for path in paths
+                if not _changes_only_decisions(root, repository.top / path, own)
+            ]
             for paths in (dirty, staged)
         )
     if dirty:
@@ -144,8 +148,10 @@ def find_uncommitted(root: Path) -> tuple[list[str], list[str]]:
     return dirty, staged
 
 
-def _is_own(root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]) -> bool:
-    """Whether the uncommitted change of a file is a decision of the user for portkit."""
+def _changes_only_decisions(
+    root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]
+) -> bool:
+    """Whether the uncommitted change of a file consists of decisions for portkit only."""
     try:
         after = read_regular(path, _LARGEST_OWN, follow=False)
         below = path.relative_to(root).as_posix()

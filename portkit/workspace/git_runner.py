@@ -67,23 +67,23 @@ def run_git(
         ToolError: git is missing or takes too long; a failing one is for the caller to judge.
         DiskError: the disk is full.
     """
-    environment = {**_environment(), **(variables or {})}
+    environment = {**_make_environment(), **(variables or {})}
     if index is not None:
         environment["GIT_INDEX_FILE"] = str(index)
     if arguments[0] == "init":  # what is begun has no settings yet
-        return _run(directory, _with_settings(environment, _OFF), arguments, given)
+        return _run(directory, _add_settings(environment, _OFF), arguments, given)
     repository = find_repository(directory.resolve())
     settings = _list_settings(directory, repository)
     off = {**_OFF, **switch_off_hooks([each for each in settings if not each.own])}
     with _show_repository(repository, settings) as places:
         # The caller may name another place for new objects.
         whole = {**environment, **places, **(variables or {})}
-        return _run(directory, _with_settings(whole, off), arguments, given)
+        return _run(directory, _add_settings(whole, off), arguments, given)
 
 
 def query_config(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run ``git config`` on all that a repository is configured with; that runs no program."""
-    environment = _environment() | _name(find_repository(directory.resolve()))
+    environment = _make_environment() | _name(find_repository(directory.resolve()))
     return _run(directory, environment, ("config", *arguments))
 
 
@@ -94,10 +94,10 @@ def find_silenced_filters(directory: Path) -> frozenset[str]:
 
 def _list_settings(directory: Path, repository: Repository | None) -> list[Setting]:
     """Return all settings that git finds for a folder; to read them runs no program."""
-    return read_settings(_run(directory, _environment() | _name(repository), _LIST).stdout)
+    return read_settings(_run(directory, _make_environment() | _name(repository), _LIST).stdout)
 
 
-def _environment() -> dict[str, str]:
+def _make_environment() -> dict[str, str]:
     """Return the variables for git, without those that turn it to another repository."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     # Where the user has moved the configuration, it stays there.
@@ -154,7 +154,7 @@ def _show_repository(
         }
 
 
-def _with_settings(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+def _add_settings(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which git has more settings, which count more than any file.
 
     ``GIT_CONFIG_COUNT`` (git(1)) takes any key, where ``-c`` stops at the first ``=``.

@@ -21,7 +21,7 @@ def read_locked_crates(root: Path) -> Mapping[str, frozenset[str]]:
     ``[[package]]`` lists its dependencies as ``"name"``, ``"name version"`` or with a source.
     """
     found: dict[str, set[str]] = {}
-    for package in _packages(root):
+    for package in _read_packages(root):
         needed = package.get("dependencies")
         listed = needed if isinstance(needed, list) else ()
         names = (each.split(" ")[0] for each in listed if isinstance(each, str))
@@ -31,14 +31,14 @@ def read_locked_crates(root: Path) -> Mapping[str, frozenset[str]]:
 
 def find_locked_version(root: Path, crate: str) -> str:
     """Return the version of a crate in a lock file; empty if there is not exactly one."""
-    found = {each.get("version") for each in _packages(root) if each["name"] == crate}
+    found = {each.get("version") for each in _read_packages(root) if each["name"] == crate}
     only = found.pop() if len(found) == 1 else None
     return only if isinstance(only, str) else ""
 
 
 def find_needed_versions(root: Path, crate: str, dependency: str) -> frozenset[str]:
     """Return the versions of a dependency that a crate needs by a lock file; none without one."""
-    packages = [*_packages(root)]
+    packages = [*_read_packages(root)]
     every = {str(each.get("version")) for each in packages if each["name"] == dependency}
     found: set[str] = set()
     for package in packages:
@@ -50,7 +50,7 @@ def find_needed_versions(root: Path, crate: str, dependency: str) -> frozenset[s
     return frozenset(found)
 
 
-def _packages(root: Path) -> Iterator[Mapping[str, Any]]:
+def _read_packages(root: Path) -> Iterator[Mapping[str, Any]]:
     try:
         said: Any = tomllib.loads(read_regular(root / NAME, LARGEST).decode())
     except (OSError, ValueError, RecursionError):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.registry import find_shipped
-from portkit.engine.refusals import apply_checks
+from portkit.engine.refused_findings import apply_checks
 from portkit.engine.scan import scan_workspace
 from portkit.errors import PortkitError
 from portkit.hipify.translator import translate
@@ -187,7 +187,7 @@ def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:
     lowered = data.lower()
     for match in re.finditer("|".join(sorted(words)).encode(), lowered):
         at = match.start()
-        if at not in listed and not any(claim.contains(at) for claim in claimed):
+        if at not in listed and not any(each.start <= at < each.end for each in claimed):
             yield Fault("a mention is passed over", f"{match.group().decode()} at {at}")
             break
     for finding in _of(scan, path):

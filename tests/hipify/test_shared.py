@@ -186,13 +186,13 @@ def test_the_files_are_known_without_a_translation() -> None:
     made = shared({"a.cu": "\x00 \xff __trap"})
     assert {"cuda.patch", "hipx.h", "hipx_cuda.h", "hipx_names.h"} <= set(made.paths)
     assert not [path for path in made.paths if path.endswith(".hip")]
-    assert shared({"a.cu": "#include <mma.h>\n"}).includes == {"mma.h": "hipx_wmma.h"}
+    assert shared({"a.cu": "#include <mma.h>\n"}).hip_headers == {"mma.h": "hipx_wmma.h"}
     assert "hipx_wmma.h" in shared({"a.cu": "#include <mma.h>\n"}).paths
 
 
 def test_a_header_of_the_folders_own_is_no_header_of_cudas() -> None:
     made = shared({"a.cu": '#include "mma.h"\n#include <mma.h>\n', "mma.h": ""})
-    assert made.includes == {}
+    assert made.hip_headers == {}
 
 
 def test_what_the_compiler_gets() -> None:

@@ -16,10 +16,10 @@ from tools.proof.chaos import Seeded, load, page, parse_seeds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 SETTINGS = SimpleNamespace(tested=("toy-core", "toy-nn"))
-TREE = cast("PortedTree", SimpleNamespace(title="toy 1.2.3", settings=SETTINGS))
+TREE = cast("VerifiedTree", SimpleNamespace(title="toy 1.2.3", settings=SETTINGS))
 ROW = Seeded("tests", 32, 1, 12, (), 3.4, "2026-01-31", "abc", "toy 1.2.3", 2, "toy-core")
 
 

@@ -22,8 +22,8 @@ from portkit.verify.crosscheck import CrosscheckRun, judge_comparisons, run_cros
 from portkit.verify.device_choice import ChosenDevice, DeviceRun
 from portkit.verify.device_log import DeviceLog
 from portkit.verify.options import Options
-from portkit.verify.ported_tree import PortedTree
 from portkit.verify.step_runner import Verdict
+from portkit.verify.verified_tree import VerifiedTree
 from portkit.workspace.process import FinishedProcess
 from tools.proof.report import page
 
@@ -108,7 +108,7 @@ def test_a_few_cases_need_not_launch_every_kernel(
     monkeypatch.setattr(
         crosscheck, "compare_on_device", lambda *given, **named: [compared(seen=seen)]
     )
-    tree = PortedTree(scan_tree(make_candle(tmp_path / "candle")), Options(), lambda line: None)
+    tree = VerifiedTree(scan_tree(make_candle(tmp_path / "candle")), Options(), lambda line: None)
     assert run_crosscheck(tree).verdict is Verdict.FAILED
     assert run_crosscheck(tree, cases=6).verdict is Verdict.PASSED
 
@@ -141,7 +141,7 @@ def test_a_codebase_brings_the_program_that_knows_its_operations(
     (own / MAIN).write_text('name = "toy"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n')
     (own / "crosscheck.toml").write_text("")
     root = make_candle(tmp_path / "candle")
-    tree = PortedTree(scan_tree(root, profile=Directory(own)), Options(), lambda line: None)
+    tree = VerifiedTree(scan_tree(root, profile=Directory(own)), Options(), lambda line: None)
     assert (
         run_crosscheck(tree).verdict is Verdict.SKIPPED
     )  # portkit's program knows another's operations
@@ -154,7 +154,7 @@ def test_a_codebase_brings_the_program_that_knows_its_operations(
         built.append(folder)
         return FinishedProcess(0, ())
 
-    monkeypatch.setattr(PortedTree, "cargo", cargo)
+    monkeypatch.setattr(VerifiedTree, "run_cargo", cargo)
     program = crosscheck.build_program(tree, CPU)
     assert program.name == "crosscheck"
     (crate,) = built
@@ -169,7 +169,7 @@ def test_a_run_goes_on_whatever_is_built_meanwhile(
     program.parent.mkdir()
     program.write_text("of this run")
 
-    def once(tree: PortedTree, own: Path, *given: object) -> CrosscheckRun:
+    def once(tree: VerifiedTree, own: Path, *given: object) -> CrosscheckRun:
         program.unlink()
         program.write_text("of another run")
         assert own.read_text() == "of this run"
@@ -179,5 +179,5 @@ def test_a_run_goes_on_whatever_is_built_meanwhile(
 
     monkeypatch.setattr(crosscheck, "build_program", lambda *given, **named: program)
     monkeypatch.setattr(crosscheck, "_run_once", once)
-    tree = PortedTree(scan_tree(make_candle(tmp_path / "candle")), Options(), lambda line: None)
+    tree = VerifiedTree(scan_tree(make_candle(tmp_path / "candle")), Options(), lambda line: None)
     assert crosscheck.compare_on_device(tree, CPU, TABLE) == (compared(),)

@@ -11,8 +11,8 @@ from port_of_candle import VERSIONS, scan_tree
 
 from portkit.verify.kernel_names import NAMES
 from portkit.verify.options import Options
-from portkit.verify.ported_tree import PortedTree
 from portkit.verify.step_runner import Verdict
+from portkit.verify.verified_tree import VerifiedTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ LOADER = "candle-core/src/rocm_backend/device.rs"
 def test_each_kernel_is_there_or_the_error_says_what_is_not_implemented(
     ported: Callable[[str], Path], version: str
 ) -> None:
-    outcome = NAMES.take(PortedTree(scan_tree(ported(version)), Options(), lambda line: None))
+    outcome = NAMES.take(VerifiedTree(scan_tree(ported(version)), Options(), lambda line: None))
     assert outcome.verdict is Verdict.PASSED, outcome.evidence
     # All places, and none that the syntax hides; counted with grep in the ported sources.
     assert f"that {56 if version != '0.11.1' else 57} places ask for" in outcome.evidence[0]
@@ -45,7 +45,7 @@ def test_without_the_loader_s_spelling_the_dtype_f8e4m3_is_lost(
     assert text != source.data
     changed = {**scan.job.workspace.sources, LOADER: type(source)(LOADER, text)}
     workspace = replace(scan.job.workspace, sources=changed)
-    tree = PortedTree(
+    tree = VerifiedTree(
         replace(scan, job=replace(scan.job, workspace=workspace)), Options(), lambda line: None
     )
     outcome = NAMES.take(tree)

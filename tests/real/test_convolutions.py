@@ -28,7 +28,7 @@ from portkit.verify.test_binaries import build_binaries
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 
@@ -38,7 +38,7 @@ WITHOUT = "computed without it"
 """What is said where MIOpen does not compute a convolution."""
 
 
-def on_the_cpu_device(root: Path) -> tuple[PortedTree, ChosenDevice]:
+def on_the_cpu_device(root: Path) -> tuple[VerifiedTree, ChosenDevice]:
     try:
         find_cxx()
     except NoCompilerError as error:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -236,7 +236,7 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> PortedTree:
+def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> VerifiedTree:
     """Return a tree whose code will be run.
 
     Raises:
@@ -244,7 +244,7 @@ def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> PortedTree
     """
     from portkit.engine.session import scan_tree
     from portkit.verify.options import EMULATED, EMULATOR, Options, parse_waves
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
     from portkit.workspace.trust import require_trust
 
     require_trust(root)
@@ -254,10 +254,10 @@ def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> PortedTree
         device=EMULATOR if gpu else "cpu",
         gpu=gpu or EMULATED,
     )
-    return PortedTree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
+    return VerifiedTree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
 
 
-def _directory(tree: PortedTree) -> Directory:
+def _directory(tree: VerifiedTree) -> Directory:
     """Return the directory of a tree's codebase.
 
     Raises:

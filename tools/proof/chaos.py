@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from portkit.verify.ported_tree import PortedTree
+    from portkit.verify.verified_tree import VerifiedTree
 
 CASES: Final = 3
 """Of each operation and type of the cross-check, one of them at the edges of the type; each seed
@@ -92,7 +92,7 @@ def load(results: Path) -> list[Seeded]:
 
 
 def take_seeds(
-    tree: PortedTree,
+    tree: VerifiedTree,
     folder: Path,
     results: Path,
     *,
@@ -146,7 +146,7 @@ def take_seeds(
 
 
 def _take(
-    part: str, tree: PortedTree, wave: int, programs: dict[str, str]
+    part: str, tree: VerifiedTree, wave: int, programs: dict[str, str]
 ) -> tuple[int, tuple[str, ...], float]:
     """Return how much a part is, what is lost of it, and the seconds that it took once built."""
     seed, begun = tree.options.chaos, time.monotonic()
@@ -223,7 +223,7 @@ def _bindings(seed: int, wave: int, programs: dict[str, str]) -> tuple[int, tupl
     return count, tuple(lost)
 
 
-def page(tree: PortedTree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
+def page(tree: VerifiedTree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     """Return the page, as Markdown.
 
     Args:

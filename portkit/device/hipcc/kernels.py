@@ -190,7 +190,7 @@ def _read_template_name(parameter: list[str]) -> tuple[str, bool]:
 
 
 def _render_arguments(template: list[list[str]]) -> list[str]:
-    """Return what stands in angle brackets to name the instance inside of itself."""
+    """Return the arguments by which a template names its own instance: ``<T, Rest...>``."""
     names = [_read_template_name(parameter) for parameter in template]
     return [name + ("..." if packed else "") for name, packed in names]
 

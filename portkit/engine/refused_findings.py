@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from portkit.checks import CHECKS, DOUBTS, PortedTree
-from portkit.engine.partial_ports import add_error_arms, find_missing_variants
+from portkit.engine.partial_ports import find_missing_variants, restore_required_arms
 from portkit.engine.scan import Scan, sort_key
-from portkit.port.review_checks import join_messages
+from portkit.port.review_reasons import join_messages
 from portkit.syntax.span import Span
-from portkit.workspace.finding import Applicability, Finding, Place, Status, no_files
+from portkit.workspace.finding import Applicability, Finding, Place
 
 _VARIANT = (
     "This names the variant {variant}, which portkit does not write. No build would compile."
@@ -25,45 +25,46 @@ _VARIANT = (
 
 _UNTIL = "Until then an arm answers with an error."
 
+_Refused = tuple[Finding, str]
+"""A finding that a check refuses, and the reason."""
+
 
 def apply_checks(scan: Scan) -> Scan:
     """Return a scan in which everything that is to be written passes all checks."""
-    ported = scan.ported.with_findings(scan.findings)
-    refused: dict[int, Finding] = {}
-    reasons: dict[int, str] = {}
-    while found := _find_refused(scan, ported):
-        for finding, reason in found:
-            refused[id(finding)] = finding
-            reasons.setdefault(id(finding), reason)
-        ported = ported.without(refused.values())
-    # An arm that rustc misses in every build answers with an error in its stead.
-    chosen = replace(scan, findings=ported.findings)
-    by_place: dict[Place, str] = {}
+    ported, refused = _remove_refused(scan, scan.ported.with_findings(scan.findings))
+    answered: set[Place] = set()
     if refused:
-        rest = add_error_arms(scan, chosen, "it is for you to write", foreign=True)
-        by_place = {finding.place: reasons[number] for number, finding in refused.items()}
-        answered = tuple(_explain_error_arm(f, by_place.pop(f.place, "")) for f in rest.findings)
-        ported = ported.with_findings(answered)
-        places = {finding.place for finding in refused.values()}
-        while again := _find_refused(scan, ported):
-            for finding, reason in again:  # its variant may be what is missing
-                by_place[finding.place] = reason
-                if finding.place not in places:
-                    refused[id(finding)], reasons[id(finding)] = finding, reason
-            ported = ported.without(finding for finding, _ in again)
+        # An arm that rustc misses in every build answers with an error in its stead.
+        reasons = {finding.place: reason for finding, reason in refused}
+        left = replace(scan, findings=ported.findings)
+        rest = restore_required_arms(scan, left, "it is for you to write", foreign=True).findings
+        explained = tuple(_explain_error_arm(f, reasons.get(f.place, "")) for f in rest)
+        # The checks may refuse such an arm too, if its variant is what is missing.
+        ported, again = _remove_refused(scan, ported.with_findings(explained))
+        answered = {f.place for f in ported.findings if f.place in reasons}
+        refused += [each for each in again if each[0].place not in reasons]
     doubted = _apply_doubts(ported)
-    moved = {number: _move_to_match(scan, each) for number, each in refused.items()}
+    manual = [
+        _move_to_match(scan, finding).to_manual(reason)
+        for finding, reason in refused
+        if finding.place not in answered
+    ]
     for source in scan.job.workspace.sources.values():
         source.forget()  # the trees that the checks have parsed
     scan.ported.forget()
     if not refused:
         return scan if doubted is ported.findings else replace(scan, findings=doubted)
-    manual = [
-        _make_manual(moved[number], reasons[number])
-        for number, finding in refused.items()
-        if finding.place in by_place
-    ]
     return replace(scan, findings=tuple(sorted((*doubted, *manual), key=sort_key)))
+
+
+def _remove_refused(scan: Scan, ported: PortedTree) -> tuple[PortedTree, list[_Refused]]:
+    """Return the tree without the findings that the checks refuse, and these findings."""
+    refused: dict[int, _Refused] = {}
+    while found := _find_refused(scan, ported):
+        for finding, reason in found:
+            refused.setdefault(id(finding), (finding, reason))
+        ported = ported.without(finding for finding, _ in found)
+    return ported, [*refused.values()]
 
 
 def _explain_error_arm(finding: Finding, reason: str) -> Finding:
@@ -74,7 +75,7 @@ def _explain_error_arm(finding: Finding, reason: str) -> Finding:
     return replace(finding, applicability=Applicability.REVIEW, message=message)
 
 
-def _find_refused(scan: Scan, ported: PortedTree) -> list[tuple[Finding, str]]:
+def _find_refused(scan: Scan, ported: PortedTree) -> list[_Refused]:
     """Return the findings that the first check with something to say refuses, with the reason."""
     rest = replace(scan, findings=ported.findings)
     reason = _VARIANT.format(variant=scan.job.vendor.variant)
@@ -125,7 +126,7 @@ def _weaken(applicability: Applicability) -> Applicability:
 
 def _move_to_match(scan: Scan, finding: Finding) -> Finding:
     """Return the finding of an arm that its match needs, from the match on, as rustc reports it."""
-    if not finding.fallback_edits:
+    if not finding.error_edits:
         return finding
     root = scan.job.workspace.sources[finding.path].tree_around([finding.span.start]).root_node
     node = root.descendant_for_byte_range(finding.span.start, finding.span.start)
@@ -133,15 +134,3 @@ def _move_to_match(scan: Scan, finding: Finding) -> Finding:
         node = node.parent
     start = finding.span.start if node is None else min(node.start_byte, finding.span.start)
     return replace(finding, span=Span(start, finding.span.end))
-
-
-def _make_manual(finding: Finding, reason: str) -> Finding:
-    return replace(
-        finding,
-        applicability=Applicability.MANUAL,
-        status=Status.NONE,
-        message=reason,
-        edits=(),
-        files=no_files,
-        outdated=False,
-    )

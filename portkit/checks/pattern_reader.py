@@ -82,25 +82,25 @@ class PatternReader(Value, frozen=True):
             case "_" | "remaining_field_pattern" | "mut_pattern" | "ref_pattern":
                 return None
             case "tuple_pattern":
-                return self._tuple(pattern, inner)
+                return self._read_tuple(pattern, inner)
             case "slice_pattern":
-                return self._slice(inner)
+                return self._read_slice(inner)
             case "boolean_literal":
                 self.families["bool"] = {"false": 0, "true": 0}
                 return Constructor("bool", node_text(pattern))
             case "identifier" | "scoped_identifier":
                 return self._name(pattern)
             case "tuple_struct_pattern":
-                return self._variant(inner[0], inner[1:])
+                return self._read_variant(inner[0], inner[1:])
             case "struct_pattern":
-                return self._struct(inner[0], inner[1:])
+                return self._read_struct(inner[0], inner[1:])
         if pattern.type == "range_pattern" and not {n.type for n in inner} <= _LITERALS:
             raise UnsupportedPatternError("a range with a constant")
         if pattern.type in _LITERALS:
             return Constructor("literal", _SPACE.sub(" ", node_text(pattern)))
         raise UnsupportedPatternError(pattern.type)
 
-    def _tuple(self, pattern: Node, inner: Sequence[Node]) -> Pattern:
+    def _read_tuple(self, pattern: Node, inner: Sequence[Node]) -> Pattern:
         if len(inner) == 1 and "," not in {child.type for child in pattern.children}:
             return self.read(inner[0])
         if any(node.type == "remaining_field_pattern" for node in inner):
@@ -109,7 +109,7 @@ class PatternReader(Value, frozen=True):
         self.families[family] = {"": len(inner)}
         return Constructor(family, "", tuple(map(self.read, inner)))
 
-    def _slice(self, inner: Sequence[Node]) -> Pattern:
+    def _read_slice(self, inner: Sequence[Node]) -> Pattern:
         """Return a slice as a list of each length that matters; the last stands for the longer."""
         lengths = range(self.longest + 2) if self.is_open else range(self.longest, self.longest + 1)
         self.families["slice"] = {str(each): each for each in lengths}
@@ -131,9 +131,9 @@ class PatternReader(Value, frozen=True):
         text = node_text(node)
         if "::" not in text and not text[:1].isupper():
             return None
-        return self._variant(node, ())
+        return self._read_variant(node, ())
 
-    def _struct(self, head: Node, fields: Sequence[Node]) -> Pattern:
+    def _read_struct(self, head: Node, fields: Sequence[Node]) -> Pattern:
         enum, name = self._resolve(head)
         args: dict[str, Pattern] = {}
         for each in fields:
@@ -148,7 +148,7 @@ class PatternReader(Value, frozen=True):
                 raise UnsupportedPatternError("a field that the enum does not have")
         return Constructor(enum.key, name, tuple(args.get(each) for each in known))
 
-    def _variant(self, head: Node, inner: Sequence[Node]) -> Pattern:
+    def _read_variant(self, head: Node, inner: Sequence[Node]) -> Pattern:
         enum, name = self._resolve(head)
         size = len(enum.variants[name].fields)
         rest = [i for i, node in enumerate(inner) if node.type == "remaining_field_pattern"]
@@ -172,9 +172,9 @@ class PatternReader(Value, frozen=True):
             path = self.scopes.resolve_name(head, name)
             prefix, _, variant = path.rpartition("::")
         owner = find_self_type(head) if prefix == "Self" else prefix
-        enum = self._enum(head, owner, variant) if owner else self._by_glob(head, variant)
+        enum = self._find_enum(head, owner, variant) if owner else self._by_glob(head, variant)
         if not written and not owner:
-            prefix = self._glob_of(head, variant) if enum.path else ""
+            prefix = self._find_glob(head, variant) if enum.path else ""
         self.met[enum.key] = enum
         self.families[enum.key] = {n: len(v.fields) for n, v in enum.variants.items()}
         if written or enum.key not in self.prefixes:
@@ -183,7 +183,7 @@ class PatternReader(Value, frozen=True):
             self.aliases[name] = f"{prefix}::{variant}"
         return enum, variant
 
-    def _enum(self, at: Node, owner: str, variant: str) -> Enum:
+    def _find_enum(self, at: Node, owner: str, variant: str) -> Enum:
         first, _, rest = owner.partition("::")
         real = self.scopes.resolve_name(at, first)
         name = (f"{real}::{rest}" if rest else real).rpartition("::")[2]
@@ -196,17 +196,17 @@ class PatternReader(Value, frozen=True):
     def _by_glob(self, at: Node, variant: str) -> Enum:
         for glob in self.scopes.find_globs(at):
             try:
-                return self._enum(at, glob, variant)
+                return self._find_enum(at, glob, variant)
             except UnsupportedPatternError:
                 continue
         if variant in PRELUDE:
             return PRELUDE[variant]
         raise UnsupportedPatternError(f"{variant} is not known")
 
-    def _glob_of(self, at: Node, variant: str) -> str:
+    def _find_glob(self, at: Node, variant: str) -> str:
         for glob in self.scopes.find_globs(at):
             try:
-                self._enum(at, glob, variant)
+                self._find_enum(at, glob, variant)
             except UnsupportedPatternError:
                 continue
             return glob

@@ -49,7 +49,7 @@ _QUESTION_TIMEOUT: Final = 60.0
 
 
 @dataclass(frozen=True)
-class PortedTree:
+class VerifiedTree:
     """A ported tree.
 
     Attributes:
@@ -186,24 +186,24 @@ class PortedTree:
         )
         compiler = self.environment.get("CC") or "cc"
         versions = [
-            self.version("cargo", "--version", "--verbose"),
-            self.version("rustc", "--version", "--verbose"),
-            self.version(*shlex.split(compiler), "--version"),
+            self.read_version("cargo", "--version", "--verbose"),
+            self.read_version("rustc", "--version", "--verbose"),
+            self.read_version(*shlex.split(compiler), "--version"),
         ]
         return (*versions, *settings)
 
-    def version(self, program: str, *arguments: str) -> str:
+    def read_version(self, program: str, *arguments: str) -> str:
         """Return the version that a program prints, or an empty text if it is missing or fails."""
         if not find_program(program, self.environment.get("PATH")):
             return ""
-        done = self.asked(program, *arguments)
+        done = self.run_silently(program, *arguments)
         return "\n".join(done.lines) if done.status == 0 else ""
 
     def lacks(self, subcommand: str) -> bool:
         """Whether cargo has no such subcommand: clippy and rustfmt are components of their own."""
-        return self.asked("cargo", subcommand, "--version").status != 0
+        return self.run_silently("cargo", subcommand, "--version").status != 0
 
-    def asked(
+    def run_silently(
         self, program: str, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> FinishedProcess:
         """Run a program silently and return its answer."""
@@ -214,7 +214,7 @@ class PortedTree:
             patience=_QUESTION_TIMEOUT,
         )
 
-    def cargo(
+    def run_cargo(
         self,
         *arguments: str,
         folder: Path | None = None,

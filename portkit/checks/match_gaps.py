@@ -1,4 +1,4 @@
-"""Each ``match`` on an enum that gains a variant has an arm for it after the port.
+"""Find each ``match`` that lacks an arm for a variant that its enum gains. This is no check.
 
 A ``match`` without an arm for the new variant compiles in no build (rustc: E0004). Such a ``match``
 is found by the enum, through imports, aliases and ``Self``: one over pairs of backends, one with
@@ -16,11 +16,11 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.enums import Enums
-from portkit.checks.match_arms import PatternReader, measure_slices
+from portkit.checks.pattern_reader import PatternReader, measure_slices
 from portkit.checks.scopes import Scopes
 from portkit.context.device_macros import list_parameters
-from portkit.context.intent import MatchGap, MissingArmBehavior
-from portkit.port import error_arms
+from portkit.context.match_gap import MatchGap, MissingArmBehavior
+from portkit.port import error_arms, match_facts
 from portkit.port.copy_item import substitute_peer
 from portkit.rules import named_items
 from portkit.syntax import patterns
@@ -96,8 +96,8 @@ class _Arm(Value, frozen=True):
     head: str
     value: str
 
-    def exists(self, on: frozenset[str]) -> bool:
-        """Whether the arm is compiled with some features on."""
+    def is_compiled_with(self, on: frozenset[str]) -> bool:
+        """Whether the arm is compiled if only these features are on."""
         return all(cfg.holds(on) for cfg in self.conditions)
 
 
@@ -130,7 +130,7 @@ def find_gaps(ported: PortedTree, paths: Sequence[str] | None = None) -> Iterato
         if before is None or b"match" not in before.data:
             continue
         if any(word in before.data for word in words):
-            yield from _File(job, ported.written(path) or before, enums, gained, words).gaps()
+            yield from _File(job, ported.written(path) or before, enums, gained, words).find_gaps()
 
 
 _Pairs = tuple[tuple[str, str], ...]
@@ -147,9 +147,9 @@ def _find_gained(ported: PortedTree, enums: Enums) -> Mapping[str, _Pairs]:
         for name in finding.types
     }
     for path, name in written:  # each enum once, whatever number of variants it gains
-        old = Enums((path,), job.workspace.sources.get).named(name)
+        old = Enums((path,), job.workspace.sources.get).find_enums(name)
         before = next((each for each in old if each.path), None)
-        after = next((e for e in enums.named(name) if e.path == path), None)
+        after = next((e for e in enums.find_enums(name) if e.path == path), None)
         if before is None or after is None:
             continue
         renamed = ((each, job.rename(each)) for each in before.variants)
@@ -191,7 +191,7 @@ class _File:
         """The root of at least the items that hold such a name."""
         return self.file.tree_around(self.places).root_node
 
-    def gaps(self) -> Iterator[MatchGap]:
+    def find_gaps(self) -> Iterator[MatchGap]:
         """Yield the gaps of the file, in order."""
         pending = [self.root] if self.places else []
         while pending:
@@ -199,7 +199,7 @@ class _File:
             if not contains_place(self.places, node):
                 continue
             if node.type == "match_block":
-                yield from self._gap(node, self.source, 0)
+                yield from self._find_gap(node, self.source, 0)
             if node.type in ("macro_definition", "macro_invocation"):
                 yield from self._find_token_gaps(node)
             else:
@@ -209,7 +209,7 @@ class _File:
         """Yield the gaps among the tokens of a macro, whose parameters are read as names."""
         data = self.source.data
         for match in _MATCH.finditer(data, macro.start_byte, macro.end_byte):
-            end = _end_of_match(data, match.start(), macro.end_byte)
+            end = _find_match_end(data, match.start(), macro.end_byte)
             if end is None:
                 continue
             text = data[match.start() : end].replace(b"$", b"_")
@@ -221,11 +221,11 @@ class _File:
             while pending:
                 node = pending.pop()
                 if node.type == "match_block":
-                    yield from self._gap(node, source, match.start() - len(_WRAPPED))
+                    yield from self._find_gap(node, source, match.start() - len(_WRAPPED))
                     break
                 pending += reversed(node.named_children)
 
-    def _gap(self, block: Node, source: SourceFile, shift: int) -> Iterator[MatchGap]:
+    def _find_gap(self, block: Node, source: SourceFile, shift: int) -> Iterator[MatchGap]:
         """Yield the gap of a ``match``, if it has one.
 
         Args:
@@ -238,37 +238,37 @@ class _File:
         places = self.places if not shift else [at - shift for at in self.places]
         if block.has_error or not any(contains_place(places, head) for head in heads):
             return
-        if any(map(error_arms.is_catch_all, nodes)):
+        if any(map(match_facts.is_catch_all, nodes)):
             return
         longest, is_open = measure_slices(heads)
         reader = PatternReader(self.source.path, self.enums, self.scopes, longest, is_open)
         try:
-            arms = [_read(reader, node, self.source, shift) for node in nodes]
-            bound = self._parameters(block, shift) if shift else None
+            arms = [_read_arm(reader, node, self.source, shift) for node in nodes]
+            bound = self._find_parameters(block, shift) if shift else None
             match = _Match(self.job, reader, arms, self.gained, bound)
             outer = [*find_conditions_around(self.root, block.start_byte + shift)]
-            added = [*match.added(outer)]
+            added = [*match.find_missing_arms(outer)]
         except UnsupportedPatternError:
             return
         if added or self._stands(match, block, shift):
-            yield self._told(block, source, shift, match, added)
+            yield self._make_gap(block, source, shift, match, added)
 
     def _stands(self, match: _Match, block: Node, shift: int) -> bool:
         """Whether a ``match`` of the tree has such arms already."""
         before = self.job.workspace.sources.get(self.source.path)
         if before is None or before.data != self.source.data or not match.has_own_arm():
             return False
-        symbol = _symbol_of(self._around(block, shift))
+        symbol = _find_symbol(self._find_holder(block, shift))
         return not self.job.mentions_cuda(symbol.rpartition("::")[2])
 
-    def _parameters(self, block: Node, shift: int) -> frozenset[str]:
+    def _find_parameters(self, block: Node, shift: int) -> frozenset[str]:
         """Return the parameters of the macro rule around a ``match``."""
-        rule: Node | None = self._around(block, shift)
+        rule: Node | None = self._find_holder(block, shift)
         while rule is not None and rule.type != "macro_rule":
             rule = rule.parent
         return frozenset(list_parameters(rule)) if rule is not None else frozenset()
 
-    def _around(self, block: Node, shift: int) -> Node:
+    def _find_holder(self, block: Node, shift: int) -> Node:
         """Return the node that holds a ``match``; for one among tokens, the macro."""
         if not shift:
             return block
@@ -277,7 +277,7 @@ class _File:
             or self.root
         )
 
-    def _told(
+    def _make_gap(
         self, block: Node, source: SourceFile, shift: int, match: _Match, added: Sequence[_Added]
     ) -> MatchGap:
         last = match.find_place(added)
@@ -302,7 +302,7 @@ class _File:
             path=self.source.path,
             span=Span(owner.start_byte + shift, owner.end_byte + shift),
             at=at + shift,
-            symbol=_symbol_of(self._around(block, shift)),
+            symbol=_find_symbol(self._find_holder(block, shift)),
             enums=tuple(match.named),
             arms=written([arm.value or error for arm in added]),
             errors=written([error_arms.write_error_value(match.macro) for _ in added]),
@@ -331,10 +331,9 @@ class _Match:
         self.bound = bound  # the parameters of the macro rule; None outside tokens
         self.gained = {key: gained[key] for key in reader.met if key in gained}
         self.named = [reader.met[key].name for key in self.gained]
-        bails = (re.match(r"((?:\w+::)*bail)!", arm.value) for arm in arms)
-        self.macro = next((found[1] for found in bails if found), "panic")
+        self.macro = match_facts.find_error_macro(arm.value for arm in arms)
 
-    def added(self, outer: Sequence[Cfg]) -> Iterator[_Added]:
+    def find_missing_arms(self, outer: Sequence[Cfg]) -> Iterator[_Added]:
         """Yield the arms that the ``match`` lacks.
 
         Args:
@@ -342,11 +341,11 @@ class _Match:
         """
         if not self.gained:
             return
-        builds = [on for on in self._builds(outer) if self._was_exhaustive(on)]
+        builds = [on for on in self._list_builds(outer) if self._was_exhaustive(on)]
         missing: dict[str, tuple[Pattern, list[frozenset[str]]]] = {}
         for on in builds:
-            for pattern in find_missing(self._rows(on), self._families(on)):
-                text = self._text(pattern)
+            for pattern in find_missing(self._list_rows(on), self._list_constructors(on)):
+                text = self._write_pattern(pattern)
                 missing.setdefault(text, (pattern, []))[1].append(on)
         # An or-pattern with one of the source vendor's variants is a site of its own (PK302).
         found: dict[tuple[str, str | None, bool], list[str]] = {}
@@ -354,11 +353,11 @@ class _Match:
         copies: dict[str, _Added] = {}
         for text, (pattern, where) in missing.items():
             gate = self._gate(pattern, builds, where)
-            own = self._own_copy(pattern)
+            own = self._find_own_copy(pattern)
             if own is not None:
                 copies.setdefault(own[0], _Added(pattern, gate, *own, MissingArmBehavior.COPY))
                 continue
-            key = gate, self._value(pattern), self.job.mentions_cuda(text)
+            key = gate, self._find_shared_value(pattern), self.job.mentions_cuda(text)
             found.setdefault(key, []).append(text)
             firsts.setdefault(key, pattern)
         yield from copies.values()
@@ -372,14 +371,14 @@ class _Match:
         direct = [
             a.of for a in added if isinstance(a.of, Constructor) and a.of.family in self.gained
         ]
-        backs = [self._replaced(pattern, 0) for pattern in direct]
+        backs = [self._replace_variants(pattern, 0) for pattern in direct]
         own = [arm for arm in self.arms if any(covers_value(arm.pattern, back) for back in backs)]
         return (own if own and len(direct) == len(added) else self.arms)[-1].node
 
     def has_own_arm(self) -> bool:
         """Whether an arm is on a new variant and is no copy of another arm."""
         copies = [
-            (self._renamed(arm.pattern), normalize_rust(self.job.rename(arm.value)))
+            (self._rename_variants(arm.pattern), normalize_rust(self.job.rename(arm.value)))
             for arm in self.arms
         ]
         return any(
@@ -393,7 +392,7 @@ class _Match:
         ours = {(key, pair[side]) for key, pairs in self.gained.items() for pair in pairs}
         return any((ctor.family, ctor.name) in ours for ctor in find_constructors(pattern))
 
-    def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
+    def _list_builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""
         conditions = [*outer, *chain.from_iterable(arm.conditions for arm in self.arms)]
         for enum in self.reader.met.values():
@@ -406,13 +405,15 @@ class _Match:
         sets = chain.from_iterable(combinations(tried, n) for n in range(len(tried) + 1))
         return [on for on in map(frozenset, sets) if all(cfg.holds(on) for cfg in outer)]
 
-    def _rows(self, on: frozenset[str], without: frozenset[str] = frozenset()) -> list[Pattern]:
+    def _list_rows(
+        self, on: frozenset[str], without: frozenset[str] = frozenset()
+    ) -> list[Pattern]:
         """Return the patterns of the arms that exist, but for those on some variants."""
-        rows = (arm.pattern for arm in self.arms if arm.exists(on) and not arm.is_guarded)
-        kept = (_without(row, without) for row in rows)
+        rows = (arm.pattern for arm in self.arms if arm.is_compiled_with(on) and not arm.is_guarded)
+        kept = (_remove_variants(row, without) for row in rows)
         return [row for row in kept if row != OrPattern(())]
 
-    def _families(
+    def _list_constructors(
         self, on: frozenset[str], without: frozenset[str] = frozenset()
     ) -> dict[str, dict[str, int]]:
         """Return the constructors that exist, but for some variants."""
@@ -436,7 +437,7 @@ class _Match:
             gone = frozenset(
                 f"{key}:{pair[side]}" for key, pairs in self.gained.items() for pair in pairs
             )
-            if not find_missing(self._rows(on, gone), self._families(on, gone)):
+            if not find_missing(self._list_rows(on, gone), self._list_constructors(on, gone)):
                 return True
         return False
 
@@ -463,31 +464,31 @@ class _Match:
                 return gate
         raise UnsupportedPatternError("no condition fits")
 
-    def _own_copy(self, pattern: Pattern) -> tuple[str, str] | None:
+    def _find_own_copy(self, pattern: Pattern) -> tuple[str, str] | None:
         """Return the copy of the source vendor's arm, where no rule has written one.
 
         That is among tokens, and where the arm names the source vendor by an alias.
         """
         if not self.reader.aliases and self.bound is None:
             return None
-        back = self._replaced(pattern, 0)
+        back = self._replace_variants(pattern, 0)
         arms = [arm for arm in self.arms if covers_value(arm.pattern, back)]
         if (
             not arms
             or arms[0].is_guarded
-            or not covers_value(self._renamed(arms[0].pattern), pattern)
+            or not covers_value(self._rename_variants(arms[0].pattern), pattern)
         ):
             return None
         text = [arms[0].head, arms[0].value]
         for alias, path in self.reader.aliases.items():
             text = [re.sub(rf"(?<![\w.:]){alias}\b(?!\s*::)", path, each) for each in text]
-        renamed = [self._with_bound(self.job.rename(each), each) for each in text]
+        renamed = [self._bind_parameters(self.job.rename(each), each) for each in text]
         named = _PARAMETER.sub("", " ".join(renamed))
         if renamed[0] == text[0] or self.job.mentions_cuda(named):
             return None
         return renamed[0], renamed[1]
 
-    def _with_bound(self, new: str, old: str) -> str:
+    def _bind_parameters(self, new: str, old: str) -> str:
         """Return a copy whose parameters of the macro rule are those that the rule binds."""
         before = _PARAMETER.findall(old)
         if self.bound is None or len(before) != len(_PARAMETER.findall(new)):
@@ -495,23 +496,23 @@ class _Match:
         names, bound = iter(before), {f"${name}" for name in self.bound}
         return _PARAMETER.sub(lambda m: (next(names), m[0])[m[0] in bound], new)
 
-    def _renamed(self, pattern: Pattern) -> Pattern:
+    def _rename_variants(self, pattern: Pattern) -> Pattern:
         """Return a pattern with the new variant for each of the source vendor's."""
         if isinstance(pattern, OrPattern):
-            return OrPattern(tuple(map(self._renamed, pattern.members)))
+            return OrPattern(tuple(map(self._rename_variants, pattern.members)))
         if not isinstance(pattern, Constructor):
             return pattern
-        args = tuple(map(self._renamed, pattern.args))
+        args = tuple(map(self._rename_variants, pattern.args))
         names = dict(self.gained.get(pattern.family, ()))
         return Constructor(pattern.family, names.get(pattern.name, pattern.name), args)
 
-    def _replaced(
+    def _replace_variants(
         self, pattern: Pattern, side: int, names: Mapping[str, str] | None = None
     ) -> Pattern:
         """Return a pattern with another variant for each new one: the source's, or a given one."""
         if not isinstance(pattern, Constructor):
             return pattern
-        args = tuple(self._replaced(arg, side, names) for arg in pattern.args)
+        args = tuple(self._replace_variants(arg, side, names) for arg in pattern.args)
         for pair in self.gained.get(pattern.family, ()):
             if pattern.name != pair[1]:
                 continue
@@ -520,13 +521,16 @@ class _Match:
             return Constructor(pattern.family, name, (None,) * size)
         return Constructor(pattern.family, pattern.name, args)
 
-    def _value(self, pattern: Pattern) -> str | None:
+    def _find_shared_value(self, pattern: Pattern) -> str | None:
         """Return what the arms do with other backends in the place of the new one, if they agree.
 
         The peers' arms count first, which are about other devices as well.
         """
         for of_peers in (True, False):
-            values = [self._value_with(pattern, names) for names in self._others(of_peers=of_peers)]
+            values = [
+                self._value_with(pattern, names)
+                for names in self._list_other_variants(of_peers=of_peers)
+            ]
             if (
                 values
                 and None not in values
@@ -535,7 +539,7 @@ class _Match:
                 return values[0]
         return None
 
-    def _others(self, *, of_peers: bool) -> Iterator[dict[str, str]]:
+    def _list_other_variants(self, *, of_peers: bool) -> Iterator[dict[str, str]]:
         """Yield one other variant of each enum: a peer's, or of no backend's."""
         ((key, gained), *more) = self.gained.items()
         new = {each for pair in gained for each in pair}
@@ -544,7 +548,7 @@ class _Match:
                 yield {key: name}
 
     def _value_with(self, pattern: Pattern, names: Mapping[str, str]) -> str | None:
-        value = self._replaced(pattern, 0, names)
+        value = self._replace_variants(pattern, 0, names)
         arm = next(
             (a for a in self.arms if not a.is_guarded and covers_value(a.pattern, value)), None
         )
@@ -559,15 +563,15 @@ class _Match:
             for n in patterns.find_bindings(head)
         ):
             return None
-        return self._with_bound(
+        return self._bind_parameters(
             substitute_peer(self.job, arm.value, self.job.vendor.name), arm.value
         )
 
-    def _text(self, pattern: Pattern) -> str:
+    def _write_pattern(self, pattern: Pattern) -> str:
         """Return a pattern as Rust."""
         if not isinstance(pattern, Constructor):
             return "_"
-        args = [*map(self._text, pattern.args)]
+        args = [*map(self._write_pattern, pattern.args)]
         enum = self.reader.met.get(pattern.family)
         if enum is None:
             return self._plain(pattern, args)
@@ -590,7 +594,7 @@ class _Match:
         return pattern.name
 
 
-def _read(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> _Arm:
+def _read_arm(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> _Arm:
     head = node.child_by_field_name("pattern")
     if head is None:
         raise UnsupportedPatternError("an arm without a pattern")
@@ -603,22 +607,24 @@ def _read(reader: PatternReader, node: Node, source: SourceFile, shift: int) -> 
     )
 
 
-def _without(pattern: Pattern, gone: frozenset[str]) -> Pattern:
+def _remove_variants(pattern: Pattern, gone: frozenset[str]) -> Pattern:
     """Return a pattern without the values of some variants; an empty one if nothing is left."""
     if isinstance(pattern, OrPattern):
-        kept = tuple(each for m in pattern.members if (each := _without(m, gone)) != OrPattern(()))
+        kept = tuple(
+            each for m in pattern.members if (each := _remove_variants(m, gone)) != OrPattern(())
+        )
         return OrPattern(kept)
     if not isinstance(pattern, Constructor):
         return pattern
     if f"{pattern.family}:{pattern.name}" in gone:
         return OrPattern(())
-    args = tuple(_without(arg, gone) for arg in pattern.args)
+    args = tuple(_remove_variants(arg, gone) for arg in pattern.args)
     return (
         OrPattern(()) if OrPattern(()) in args else Constructor(pattern.family, pattern.name, args)
     )
 
 
-def _symbol_of(node: Node) -> str:
+def _find_symbol(node: Node) -> str:
     """Return the names of the items around a node."""
     names: list[str] = []
     outer: Node | None = node
@@ -628,7 +634,7 @@ def _symbol_of(node: Node) -> str:
     return "::".join(filter(None, reversed(names)))
 
 
-def _end_of_match(data: bytes, start: int, limit: int) -> int | None:
+def _find_match_end(data: bytes, start: int, limit: int) -> int | None:
     """Return where the ``match`` among tokens ends that begins at an offset."""
     depth = 0
     opened = False
