@@ -21,6 +21,7 @@ from portkit.hipify.rules import (
     lost_branch,
     ptx,
     renames,
+    strings,
     unknown_name,
     warps,
 )
@@ -33,9 +34,11 @@ _FAMILIES: Final = (
     *(includes, lane_steps, lost_branch, ptx, renames, unknown_name, warps),
 )
 
-RULES: tuple[KernelRule, ...] = tuple(
+_OF_CODE: Final = tuple(
     sorted((rule for family in _FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )
+
+RULES: tuple[KernelRule, ...] = (*_OF_CODE, strings.build_rule(_OF_CODE))
 """Every rule, by code."""
 
 CODES: Final = {rule.name: rule.code for rule in RULES}
