@@ -19,6 +19,7 @@ from portkit.hipify.rules import (
     includes,
     lane_steps,
     lost_branch,
+    pasted_names,
     ptx,
     renames,
     strings,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _FAMILIES: Final = (
     *(calls, clang_syntax, cooperative_groups, cub, device_queries, hardware, hip_functions),
-    *(includes, lane_steps, lost_branch, ptx, renames, unknown_name, warps),
+    *(includes, lane_steps, lost_branch, pasted_names, ptx, renames, unknown_name, warps),
 )
 
 _OF_CODE: Final = tuple(
