@@ -71,12 +71,23 @@ def _is_declared(source: KernelSource, index: int) -> bool:
     if before.text in ("*", "&", "&&"):
         return index > 1 and source.texts[index - 2] in _TYPES
     if before.text == ",":  # one declarator of many, an enumerator, or what a lambda captures
-        return (bracket == "{" and following in ("=", ";", ",", "[", "}", "{")) or (
-            bracket == "[" and following == "="
+        return (
+            not _is_in_launch(source, index)
+            and (bracket == "{" and following in ("=", ";", ",", "[", "}", "{"))
+            or (bracket == "[" and following == "=")
         )
     if before.text == "{":
         return "enum" in _read_head(source, around)
     return before.text == "[" and following == "="
+
+
+def _is_in_launch(source: KernelSource, index: int) -> bool:
+    """Whether a token of a list stands between the brackets of a launch."""
+    while (index := index - 1) >= 0 and source.texts[index] not in _STOPS:
+        if source.texts[index] == "<<<":
+            return True
+        index = (source.closing(index) or index) if source.texts[index] in (")", "]") else index
+    return False
 
 
 def _find_scope(source: KernelSource, index: int) -> Iterator[range]:

@@ -22,6 +22,7 @@ from portkit.hipify.rules import (
     pasted_names,
     ptx,
     renames,
+    shared_memory,
     strings,
     unknown_name,
     warps,
@@ -32,7 +33,17 @@ if TYPE_CHECKING:
 
 _FAMILIES: Final = (
     *(calls, clang_syntax, cooperative_groups, cub, device_queries, hardware, hip_functions),
-    *(includes, lane_steps, lost_branch, pasted_names, ptx, renames, unknown_name, warps),
+    *(
+        includes,
+        lane_steps,
+        lost_branch,
+        pasted_names,
+        ptx,
+        renames,
+        shared_memory,
+        unknown_name,
+        warps,
+    ),
 )
 
 _OF_CODE: Final = tuple(
