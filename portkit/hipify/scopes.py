@@ -21,6 +21,8 @@ STATEMENT: Final = frozenset(
 
 _OPERATORS: Final = frozenset({"sizeof", "new", "delete", "not", "and", "or", "xor", "operator"})
 _CLASS: Final = frozenset({"struct", "class", "union"})
+_LONGEST_LAUNCH: Final = 50
+"""How many tokens before a name may belong to the same launch; a bound keeps long lists linear."""
 _STOPS: Final = frozenset({";", "{", "}"})
 _TYPES: Final = frozenset(
     {"auto", "bool", "char", "short", "int", "long", "unsigned", "signed", "float", "double"}
@@ -71,10 +73,9 @@ def _is_declared(source: KernelSource, index: int) -> bool:
     if before.text in ("*", "&", "&&"):
         return index > 1 and source.texts[index - 2] in _TYPES
     if before.text == ",":  # one declarator of many, an enumerator, or what a lambda captures
-        return (
-            not _is_in_launch(source, index)
-            and (bracket == "{" and following in ("=", ";", ",", "[", "}", "{"))
-            or (bracket == "[" and following == "=")
+        is_one = bracket == "{" and following in ("=", ";", ",", "[", "}", "{")
+        return (is_one and not _is_in_launch(source, index)) or (
+            bracket == "[" and following == "="
         )
     if before.text == "{":
         return "enum" in _read_head(source, around)
@@ -83,10 +84,14 @@ def _is_declared(source: KernelSource, index: int) -> bool:
 
 def _is_in_launch(source: KernelSource, index: int) -> bool:
     """Whether a token of a list stands between the brackets of a launch."""
-    while (index := index - 1) >= 0 and source.texts[index] not in _STOPS:
+    for _ in range(_LONGEST_LAUNCH):
+        index -= 1
+        if index < 0 or source.texts[index] in _STOPS:
+            break
         if source.texts[index] == "<<<":
             return True
-        index = (source.closing(index) or index) if source.texts[index] in (")", "]") else index
+        if source.texts[index] in (")", "]"):
+            index = source.closing(index) or index
     return False
 
 
