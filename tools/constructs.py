@@ -4,16 +4,26 @@ Each file of ``tests/fixtures/constructs`` is one construct. Its first lines nam
 value that CUDA gives and who says so, and the findings of ``portkit hipify`` if it has to say
 something. All programs of one translator are one source, each in a namespace of its own, so that a
 compiler runs once for all of them.
+
+Usage: ``python -m tools.constructs`` writes ``reports/proof/constructs.md``. It needs what
+``ci/toolchain`` and ``ci/rocm-headers`` print, and half an hour.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from portkit.device.toolkit import build_toolkit
+from portkit.hipify.external_engines import Engine, find_engine
+from portkit.hipify.hipcc import find_hipcc
+from portkit.hipify.prelude import PRELUDE_FOLDER
 from portkit.hipify.stage import hipify
+from portkit.shipped import shipped
 from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
@@ -22,8 +32,13 @@ if TYPE_CHECKING:
 FOLDER: Final = Path(__file__).parents[1] / "tests" / "fixtures" / "constructs"
 _HEAD: Final = re.compile(r"// (construct|report|expected|finding|device|source): (.*)\n")
 _INCLUDE: Final = re.compile(r"^[ \t]*#[ \t]*include[ \t].*\n", re.MULTILINE)
-_VALUES: Final = 8
-_THREADS: Final = 64
+_WAVES: Final = {32: "gfx1100", 64: "gfx90a"}
+_FLAGS: Final = ("-std=c++17", "-w")
+_PTX: Final = re.compile(r'\basm(?: volatile)?\("[^"]')
+"""Assembly that is for NVIDIA, which no other assembler reads."""
+_PAGE: Final = Path(__file__).parents[1] / "reports" / "proof" / "constructs.md"
+_MISSING: Final = re.compile(r"fatal error: '?([\w/.+-]+)'?:? (?:file not found|No such file)")
+"""What a compiler says of a header that it lacks, which ends the compile of all programs."""
 
 _MAIN: Final = """
 #include <cstdio>
@@ -99,8 +114,9 @@ def load_rows(folder: Path = FOLDER) -> list[Row]:
     for path in sorted(folder.glob("*.cu")):
         text = path.read_text(encoding="utf-8")
         head = dict(_HEAD.findall(text))
-        values = (head.get(key, "") for key in Row._fields[1:-1])
-        rows.append(Row(path.stem, *values, text))
+        told = [head.get(key, "") for key in Row._fields[1:-1]]
+        construct, report, expected, finding, device, source = told
+        rows.append(Row(path.stem, construct, report, expected, finding, device, source, text))
     return rows
 
 
@@ -135,13 +151,13 @@ def join_programs(texts: Mapping[str, str]) -> str:
 
 
 def compile_most(
-    texts: Mapping[str, str], compile_text: Callable[[str], str], rounds: int = 8
+    texts: Mapping[str, str], compile_text: Callable[[str], str], rounds: int = 24
 ) -> dict[str, str]:
     """Compile programs together, without those with errors; return the errors by name.
 
     ``compile_text`` returns what the compiler prints, empty after success.
     """
-    errors: dict[str, str] = {}
+    errors = {name: "inline PTX" for name, text in texts.items() if _PTX.search(text)}
     for _ in range(rounds):
         left = {name: text for name, text in texts.items() if name not in errors}
         printed = compile_text(join_programs(left))
@@ -153,6 +169,8 @@ def compile_most(
             for name in re.findall(r"(\w+)\.cu:\d+", line)
             if name in left and "error" in line
         }
+        if missing := _MISSING.search(printed):
+            found = {name: missing[0] for name, text in left.items() if missing[1] in text}
         found = found or _find_mentioned(printed, left)
         if not found:
             raise RuntimeError(printed[:4000])
@@ -178,3 +196,176 @@ def run_compiler(command: Sequence[str | Path]) -> str:
 def read_values(printed: str) -> dict[str, str]:
     """Return the values that a joined program printed, by name."""
     return dict(line.split(" ", 1) for line in printed.splitlines() if " " in line)
+
+
+class Results(NamedTuple):
+    """What compilers and runs say of programs, by name."""
+
+    tried: frozenset[str]
+    errors: Mapping[str, str]  # the first error of each program that does not compile
+    values: Mapping[int, Mapping[str, str]]  # what was printed, by lanes of a wavefront
+
+    def describe(self, row: Row, lanes: int) -> str:
+        """Return what a run at a width of wavefronts gives, in a word."""
+        if row.name not in self.tried:
+            return "not run"
+        if row.name in self.errors:
+            return "does not compile"
+        printed = self.values[lanes].get(row.name, "ends with an error")
+        if row.matches(printed):
+            return "right"
+        return " ".join(printed.split()[: max(1, len(row.expected.split()))])
+
+
+def run_on_cpu_device(texts: Mapping[str, str]) -> Results:
+    """Compile programs for the CPU device and run them at both widths of wavefronts."""
+    device = build_toolkit()
+    prelude = shipped(f"{PRELUDE_FOLDER}/src/device")
+    archs = [f"--offload-arch={arch}" for arch in _WAVES.values()]
+    with tempfile.TemporaryDirectory() as scratch:
+        source, program = Path(scratch) / "all.hip", Path(scratch) / "all"
+
+        def compile_text(text: str) -> str:
+            source.write_text(text, encoding="utf-8")
+            return run_compiler(
+                [device.hipcc(), *archs, *_FLAGS, f"-I{prelude}", source, "-o", program]
+            )
+
+        errors = compile_most(texts, compile_text)
+        values = {
+            lanes: read_values(
+                subprocess.run(
+                    [program],
+                    capture_output=True,
+                    text=True,
+                    env=device.environment(arch=arch),
+                    check=False,
+                ).stdout
+            )
+            for lanes, arch in _WAVES.items()
+        }
+    return Results(frozenset(texts), errors, values)
+
+
+def compile_with_hipcc(texts: Mapping[str, str], arch: str) -> Results:
+    """Let hipcc check programs for one architecture."""
+    prelude = shipped(f"{PRELUDE_FOLDER}/src/device")
+    folders = os.environ.get("ROCM_INCLUDE", "").split(os.pathsep)
+    headers = [word for folder in folders if folder for word in ("-idirafter", folder)]
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch) / "all.hip"
+
+        def compile_text(text: str) -> str:
+            source.write_text(text, encoding="utf-8")
+            limits = ("-fsyntax-only", "-ferror-limit=0", f"--offload-arch={arch}")
+            return run_compiler([find_hipcc(), *_FLAGS, *limits, f"-I{prelude}", *headers, source])
+
+        return Results(frozenset(texts), compile_most(texts, compile_text), {})
+
+
+def port_with_perl(rows: Sequence[Row]) -> dict[str, str]:
+    """Translate programs by hipify-perl, all in one run, which takes minutes."""
+    with tempfile.TemporaryDirectory() as scratch:
+        source, target = Path(scratch) / "all.cu", Path(scratch) / "all.hip"
+        source.write_text("".join(f"// <<{row.name}>>\n{row.text}" for row in rows))
+        program = find_engine(Engine.HIPIFY_PERL).program
+        subprocess.run([program, source, f"-o={target}"], capture_output=True, check=True)
+        parts = re.split(r"// <<(\w+)>>\n", target.read_text(encoding="utf-8"))
+    runtime = "#include <hip/hip_runtime.h>\n"
+    return {name: runtime + text for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def render_page(
+    rows: Sequence[Row],
+    ours: Results,
+    compiled: Mapping[str, Results],
+    perl: Results,
+    perl_compiled: Results,
+) -> str:
+    """Return the page of all constructs."""
+    columns = (
+        *("construct", "report", "CUDA gives", "portkit, 32 lanes", "64 lanes"),
+        *(f"hipcc {arch}" for arch in compiled),
+        *("hipify-perl, hipcc gfx90a", "32 lanes", "64 lanes"),
+    )
+    table = [" | ".join(columns), " | ".join("---" for _ in columns)]
+    for row in rows:
+        said = f"finding {', '.join(row.finding.split())}"
+        words = row.report.removeprefix("https://github.com/").split("/")
+        report = f"[{words[0]}/{words[1]} {words[-1]}]({row.report})"
+        shown = [f"[{row.construct}](../../tests/fixtures/constructs/{row.name}.cu)", report]
+        shown.append(row.expected or "not run")
+        if row.finding:
+            shown += [said, said, *("" for _ in compiled)]
+        else:
+            shown += [ours.describe(row, lanes) for lanes in _WAVES]
+            shown += [
+                "error" if row.name in each.errors else "compiles" for each in compiled.values()
+            ]
+        if row.name in perl_compiled.tried:
+            shown.append("error" if row.name in perl_compiled.errors else "compiles")
+        else:
+            shown.append("not tried")
+        shown += [perl.describe(row, lanes) if row.expected else "not run" for lanes in _WAVES]
+        table.append(" | ".join(shown))
+    lines = "\n".join(f"| {line} |" for line in table)
+    programs = [row for row in rows if row.is_program]
+    right = sum(all(ours.describe(row, lanes) == "right" for lanes in _WAVES) for row in programs)
+    wrong = sum(
+        row.name in perl.tried
+        and row.name not in perl.errors
+        and any(perl.describe(row, lanes) != "right" for lanes in _WAVES)
+        for row in rows
+        if row.expected
+    )
+    reports = len({row.report for row in rows})
+    return f"""# Constructs of CUDA kernels from public reports
+
+Each row is a construct that a public report names, or a construct of the same kind. The program is
+ours and lies in `tests/fixtures/constructs`; its first lines say which page of CUDA the value comes
+from. `python -m tools.constructs` makes this page.
+
+| figure | number |
+| --- | --- |
+| constructs | {len(rows)} |
+| public reports | {reports} |
+| programs that portkit ports and that run on the CPU device | {len(programs)} |
+| of these right with wavefronts of 32 and of 64 lanes | {right} |
+| constructs that portkit reports as a finding | {sum(bool(row.finding) for row in rows)} |
+| programs that hipify-perl ports, that compile and give another value than CUDA | {wrong} |
+
+- "Not run": the construct has no program, or the CPU device lacks a part of HIP that it needs.
+- hipcc compiles the ports for two architectures with the headers of ROCm {_read_release()}. No GPU
+  of AMD has run them.
+- The CPU device runs threads one after the other. A lock that hangs on a GPU ends there.
+
+{lines}
+"""
+
+
+def _read_release() -> str:
+    done = subprocess.run([find_hipcc(), "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"HIP version: (\d+\.\d+)", done.stdout)
+    return found[1] if found else "(unknown)"
+
+
+def main() -> None:
+    """Write the page."""
+    rows = load_rows()
+    ports = {row.name: port_row(row) for row in rows}
+    programs = {row.name: ports[row.name].text for row in rows if row.is_program}
+    translated = {row.name: ports[row.name].text for row in rows if not row.finding}
+    theirs = port_with_perl([row for row in rows if row.expected])
+    without = {row.name for row in rows if row.device} | {"spin_lock"}
+    page = render_page(
+        rows,
+        run_on_cpu_device(programs),
+        {arch: compile_with_hipcc(translated, arch) for arch in _WAVES.values()},
+        run_on_cpu_device({name: text for name, text in theirs.items() if name not in without}),
+        compile_with_hipcc(theirs, _WAVES[64]),
+    )
+    _PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -132,7 +132,9 @@ def test_two_sources_for_one_target_are_an_error(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "cuda_x.cu").write_text(CODE)
     (folder / "hip_x.cu").write_text(CODE)
-    with pytest.raises(KernelOutputError, match="cuda_x.cu and hip_x.cu would both become hip_x.hip"):
+    with pytest.raises(
+        KernelOutputError, match=r"cuda_x\.cu and hip_x\.cu would both become hip_x\.hip"
+    ):
         hipify([folder], tmp_path / "hip")
 
 
