@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from portkit.hipify.rules.constants import Constants
 from portkit.hipify.rules.queries import find_cuda_uses, join_template_arguments
 from portkit.hipify.rules.rule import Hit, KernelRule
-from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +26,8 @@ _LIMIT: Final = (
 
 def _find(source: KernelSource) -> Iterator[Hit]:
     constants = Constants(source)
-    for index, size in _find_requests(source):
+    for index, size in (*_find_requests(source), *_find_launches(source)):
         bytes_ = constants.find_largest(size)
-        if bytes_ is None:
-            message = f"this kernel may get more than 48 KiB of shared memory. {_LIMIT}"
-            yield Hit(index, index, message, applicability=Applicability.REVIEW)
-        elif bytes_ > _MOST:
-            yield Hit(index, index, f"this requests {bytes_} bytes of shared memory. {_LIMIT}")
-    for index in (i for i, text in enumerate(source.texts) if text == "<<<"):
-        size = _read_third(source, index)
-        bytes_ = constants.find_largest(size) if size else None
         if bytes_ is not None and bytes_ > _MOST:
             yield Hit(index, index, f"this requests {bytes_} bytes of shared memory. {_LIMIT}")
 
@@ -51,6 +42,13 @@ def _find_requests(source: KernelSource) -> Iterator[tuple[int, range]]:
             arguments = join_template_arguments(source, source.arguments(around) or [])
             if len(arguments) == 3 and index in arguments[1]:
                 yield index, arguments[2]
+
+
+def _find_launches(source: KernelSource) -> Iterator[tuple[int, range]]:
+    """Yield each launch that names a size of shared memory, and the expression of the size."""
+    for index in (i for i, text in enumerate(source.texts) if text == "<<<"):
+        if size := _read_third(source, index):
+            yield index, size
 
 
 def _read_third(source: KernelSource, index: int) -> range:
