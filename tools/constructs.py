@@ -6,7 +6,8 @@ something. All programs of one translator are one source, each in a namespace of
 compiler runs once for all of them.
 
 Usage: ``python -m tools.constructs`` writes ``reports/proof/constructs.md``. It needs what
-``ci/toolchain`` and ``ci/rocm-headers`` print, and half an hour.
+``ci/toolchain`` and ``ci/rocm-headers`` print, and half an hour. With ``--cuda FILE`` it writes the
+programs as one source for nvcc, which prints what CUDA gives.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -353,8 +355,12 @@ def _read_release() -> str:
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page, or the programs for nvcc."""
     rows = load_rows()
+    if sys.argv[1:2] == ["--cuda"]:
+        texts = {row.name: row.text for row in rows if row.expected}
+        Path(sys.argv[2]).write_text(join_programs(texts), encoding="utf-8")
+        return
     ports = {row.name: port_row(row) for row in rows}
     programs = {row.name: ports[row.name].text for row in rows if row.is_program}
     translated = {row.name: ports[row.name].text for row in rows if not row.finding}
