@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from portkit.hipify.rules.queries import MEMBER, find_cuda_uses
 from portkit.hipify.rules.renames import WARP_SIZE, find_qualified
 from portkit.hipify.rules.rule import Hit, KernelRule
-from portkit.hipify.scopes import resolve_name
 from portkit.workspace.finding import Applicability
 
 if TYPE_CHECKING:
@@ -28,12 +27,10 @@ _CAPABILITIES: Final = (
 
 def _find_warp_sizes(source: KernelSource) -> Iterator[Hit]:
     builtin = set(find_qualified(source))
-    asks = any(name in source.names for name in _PROPERTIES)
-    is_own = not asks and bool(resolve_name(source, WARP_SIZE))
     found = [
         index
         for index in source.uses(WARP_SIZE)
-        if index and index not in builtin and source.texts[index - 1] in MEMBER and not is_own
+        if index and index not in builtin and source.texts[index - 1] in MEMBER
     ]
     for index in (*found, *(i for name in _WARP_SIZES for i in source.uses(name))):
         message = (
