@@ -494,3 +494,12 @@ def test_a_command_on_the_device(toolkit: Path) -> None:
     done = invoke("device", "--", "no-such-program")
     assert (done.code, "no-such-program cannot be run in " in done.err) == (19, True)
     assert "it has 32 or 64 lanes" in invoke("device", "--wave", 16).err
+
+
+@pytest.mark.parametrize("options", [(), ("--check-memory",)])
+def test_hipcc_is_the_compiler_of_the_device(toolkit: Path, options: tuple[str, ...]) -> None:
+    name = "hipcc-checked" if options else "hipcc"
+    (toolkit / "bin").mkdir()
+    (toolkit / "bin" / name).write_text('#!/bin/sh\n[ "$*" = "-c a.hip" ] && exit 9\n')
+    (toolkit / "bin" / name).chmod(0o755)
+    assert invoke("device", *options, "--", "hipcc", "-c", "a.hip").code == 9

@@ -122,6 +122,8 @@ def device(
         return 0
     # cargo hands the programs that it starts to its runner.
     whole = words if _is_cargo(words) else [*started, *words]
+    if words[0] == "hipcc" and not emulated:
+        whole = [after["HIPCC"], *words[1:]]
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
         return _run(whole, {**after, FOLDER: folder} if emulated else after)
 

@@ -21,6 +21,8 @@ STATEMENT: Final = frozenset(
 
 _OPERATORS: Final = frozenset({"sizeof", "new", "delete", "not", "and", "or", "xor", "operator"})
 _CLASS: Final = frozenset({"struct", "class", "union"})
+_LONGEST_LAUNCH: Final = 50
+"""How many tokens before a name may belong to the same launch; a bound keeps long lists linear."""
 _STOPS: Final = frozenset({";", "{", "}"})
 _TYPES: Final = frozenset(
     {"auto", "bool", "char", "short", "int", "long", "unsigned", "signed", "float", "double"}
@@ -71,12 +73,26 @@ def _is_declared(source: KernelSource, index: int) -> bool:
     if before.text in ("*", "&", "&&"):
         return index > 1 and source.texts[index - 2] in _TYPES
     if before.text == ",":  # one declarator of many, an enumerator, or what a lambda captures
-        return (bracket == "{" and following in ("=", ";", ",", "[", "}", "{")) or (
+        is_one = bracket == "{" and following in ("=", ";", ",", "[", "}", "{")
+        return (is_one and not _is_in_launch(source, index)) or (
             bracket == "[" and following == "="
         )
     if before.text == "{":
         return "enum" in _read_head(source, around)
     return before.text == "[" and following == "="
+
+
+def _is_in_launch(source: KernelSource, index: int) -> bool:
+    """Whether a token of a list stands between the brackets of a launch."""
+    for _ in range(_LONGEST_LAUNCH):
+        index -= 1
+        if index < 0 or source.texts[index] in _STOPS:
+            break
+        if source.texts[index] == "<<<":
+            return True
+        if source.texts[index] in (")", "]"):
+            index = source.closing(index) or index
+    return False
 
 
 def _find_scope(source: KernelSource, index: int) -> Iterator[range]:

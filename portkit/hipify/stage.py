@@ -10,6 +10,8 @@ import errno
 import hashlib
 import json
 import os
+import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -17,10 +19,17 @@ from msgspec.structs import replace
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.external_engines import Engine, find_engine, translate_with
 from portkit.hipify.kernel_profile import NO_PROFILE, KernelProfile
-from portkit.hipify.paths import is_cuda
+from portkit.hipify.kernel_source import KernelSource
+from portkit.hipify.paths import derive_hip_path, is_cuda
+from portkit.hipify.prelude import load_prelude_headers
+from portkit.hipify.preprocessor_conditions import find_amd_excluded, is_within
+from portkit.hipify.rules import CODES
+from portkit.hipify.rules.includes import find_hip_header, read_header
+from portkit.hipify.rules.rule import report_site
 from portkit.hipify.translated_sources import find_needed_headers, find_profile_headers
 from portkit.hipify.translator import collect_own_names, translate
 from portkit.syntax.source_file import SourceFile
+from portkit.syntax.span import Span
 from portkit.syntax.value import Value
 from portkit.workspace import exclusion_comments
 from portkit.workspace.finding import Applicability
@@ -34,6 +43,8 @@ if TYPE_CHECKING:
     from portkit.hipify.translator import Translation
     from portkit.workspace.exclusion_comments import ExclusionComment
     from portkit.workspace.finding import Finding
+
+_CUDA_INCLUDE: Final = re.compile(rb'#[ \t]*include[ \t]*"[^"\n]*\.cuh?"')
 
 LARGEST_SOURCE = 16 * 1024 * 1024
 """Bytes; a larger file is no source that a person or a generator wrote to be compiled."""
@@ -137,6 +148,7 @@ def hipify(
         done = translate_with(external, contents, known, own, around)
         theirs = {each.path: each for each in done}
         translations = [theirs.get(each.path, each) for each in translations]
+    translations = [_add_missing_headers(each, contents[each.path], own) for each in translations]
     report = HipifyReport(
         engine=engine,
         profile=profile.name,
@@ -202,6 +214,40 @@ def _translate(
     return replace(translation, target=path, content=content, findings=())
 
 
+def _add_missing_headers(
+    translation: Translation, content: bytes, own: frozenset[str]
+) -> Translation:
+    """Add a finding for each include whose header gets another name and is not in this run."""
+    if not _CUDA_INCLUDE.search(content):
+        return translation
+    source = KernelSource(translation.path, content.decode("latin-1"))
+    hidden = find_amd_excluded(source)
+    missing = []
+    for index in source.includes:
+        token = source.tokens[index]
+        quote, header = read_header(token.text)
+        new = derive_hip_path(header)
+        if (
+            token.text[quote] != '"'
+            or PurePosixPath(header).name in own
+            or find_hip_header(header, (), "", quoted=True) != f'"{new}"'
+            or is_within(hidden, token.start)
+        ):
+            continue
+        message = (
+            f"{header} becomes {new}, which this run does not write: pass the folder that has both"
+        )
+        span = Span(token.start, token.end)
+        code, manual = CODES["unknown_header"], Applicability.MANUAL
+        missing.append(
+            report_site(code, translation.path, "include", header, message, manual, span)
+        )
+    if not missing:
+        return translation
+    found = sorted((*translation.findings, *missing), key=lambda each: (each.span, each.code))
+    return replace(translation, findings=tuple(found))
+
+
 def _find_sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Path]]:
     """Return each source once: its path below the argument it came from, and where it is.
 
@@ -252,7 +298,9 @@ def _find_below(path: Path) -> list[tuple[str, Path]]:
     found = [
         (each.relative_to(path).as_posix(), each)
         for each in sorted(path.rglob("*"))
-        if (is_cuda(each.name) or each.suffix in _PLAIN_HEADERS) and each.is_file()
+        if (is_cuda(each.name) or each.suffix in _PLAIN_HEADERS)
+        and each.name not in load_prelude_headers()
+        and each.is_file()
     ]
     top = path.resolve()
     for _, each in found:
@@ -279,12 +327,15 @@ def _read_source(path: Path) -> bytes:
 
 def _render_files(translations: Sequence[Translation]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
+    made_of: dict[str, str] = {}
     for translation in translations:
         if translation.target in files:
             raise KernelOutputError(
-                f"{translation.target}: two sources would become this file; rename one of them"
+                f"{made_of[translation.target]} and {translation.path} would both become"
+                f" {translation.target}: rename one of them"
             )
         files[translation.target] = translation.content
+        made_of[translation.target] = translation.path
     return files
 
 

@@ -132,7 +132,9 @@ def test_two_sources_for_one_target_are_an_error(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "cuda_x.cu").write_text(CODE)
     (folder / "hip_x.cu").write_text(CODE)
-    with pytest.raises(KernelOutputError, match=r"hip_x\.hip"):
+    with pytest.raises(
+        KernelOutputError, match=r"cuda_x\.cu and hip_x\.cu would both become hip_x\.hip"
+    ):
         hipify([folder], tmp_path / "hip")
 
 
@@ -181,3 +183,35 @@ def test_names_that_another_file_defines_are_no_findings(tmp_path: Path) -> None
         "#define cudaCheck(x) x\ninline int cudaDone(int x) { return x; }\n"
     )
     assert [finding.symbol for finding in hipify([folder]).remaining] == ["cudaNothing"]
+
+
+def test_a_header_that_the_run_does_not_write_is_a_finding(tmp_path: Path) -> None:
+    source = (
+        '#include "common.cuh"\n#include "../deep/more.cuh"\n// #include "said.cuh"\n'
+        '#include "cub/cub.cuh"\n#include "plain.h"\n'
+        '#ifndef __HIPCC__\n#include "theirs.cuh"\n#endif\n'
+    )
+    (tmp_path / "a.cu").write_text(source)
+    (tmp_path / "more.cuh").write_text("")
+
+    def find_missing(*paths: Path) -> list[tuple[str, str]]:
+        report = hipify(paths)
+        assert report.exit_code == bool(report.remaining)
+        return [(finding.symbol, finding.message) for finding in report.remaining]
+
+    said = "which this run does not write: pass the folder that has both"
+    missing = ("common.cuh", f"common.cuh becomes common.h, {said}")
+    other = ("../deep/more.cuh", f"../deep/more.cuh becomes ../deep/more.h, {said}")
+    assert find_missing(tmp_path / "a.cu") == [missing, other]
+    assert find_missing(tmp_path) == [missing]
+    (tmp_path / "common.cuh").write_text("")
+    assert find_missing(tmp_path) == []
+
+
+def test_the_headers_of_an_earlier_run_are_no_sources(tmp_path: Path) -> None:
+    (tmp_path / "kernels" / "made").mkdir(parents=True)
+    (tmp_path / "kernels" / "a.cu").write_text("int x;\n")
+    hipify([tmp_path / "kernels"], tmp_path / "kernels" / "made")
+    assert (tmp_path / "kernels" / "made" / "hipx_warp.h").exists()
+    report = hipify([tmp_path / "kernels"], tmp_path / "out")
+    assert [each.path for each in report.translations] == ["a.cu"]

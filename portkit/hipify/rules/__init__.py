@@ -19,8 +19,11 @@ from portkit.hipify.rules import (
     includes,
     lane_steps,
     lost_branch,
+    pasted_names,
     ptx,
     renames,
+    shared_memory,
+    strings,
     unknown_name,
     warps,
 )
@@ -30,12 +33,24 @@ if TYPE_CHECKING:
 
 _FAMILIES: Final = (
     *(calls, clang_syntax, cooperative_groups, cub, device_queries, hardware, hip_functions),
-    *(includes, lane_steps, lost_branch, ptx, renames, unknown_name, warps),
+    *(
+        includes,
+        lane_steps,
+        lost_branch,
+        pasted_names,
+        ptx,
+        renames,
+        shared_memory,
+        unknown_name,
+        warps,
+    ),
 )
 
-RULES: tuple[KernelRule, ...] = tuple(
+_OF_CODE: Final = tuple(
     sorted((rule for family in _FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )
+
+RULES: tuple[KernelRule, ...] = (*_OF_CODE, strings.build_rule(_OF_CODE))
 """Every rule, by code."""
 
 CODES: Final = {rule.name: rule.code for rule in RULES}

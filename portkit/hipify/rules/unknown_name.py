@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
     from portkit.hipify.kernel_source import KernelSource
 
-_SUSPECT: Final = re.compile(
+SUSPECT: Final = re.compile(
     r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse|solver|tensor|pti)(?:[A-Z]\w*|_\w+_t)"
     r"|cu[A-Z][a-z]\w+|CU[a-z]\w+|_?nv(?:rtc|ml|tx|jpeg|JitLink)[A-Z]\w*"
     r"|__nv_\w+|__cluster_dims__|__block_size__|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
+    r"|(?:bsr|csr)[a-z]+(?:02|2(?:csr)?)Info(?:_t)?|csru2csrInfo(?:_t)?|pruneInfo(?:_t)?"
+    r"|(?:gesvdj|syevj)Info_t|surfaceReference|textureReference"
 )
+"""Names of CUDA's libraries, which the table knows only in part."""
+
 _CONSTANT: Final = re.compile(
     r"CU(?:RAND|BLAS(?:LT)?|DNN|FFT|SPARSE(?:LT)?|SOLVER(?:DN|RF)?|TENSOR(?:MG)?|PTI)?_[A-Z\d]\w*"
     r"|CUDA_(?:ERROR_\w+|[RC]_\d\w*|(?:MEM|GRAPH|BATCH)\w+)|CUDALIBMG_\w+"
@@ -36,7 +40,7 @@ def _find(source: KernelSource) -> Iterator[Hit]:
             yield from _find_in_namespace(source, uses)
             continue
         mapping = find_mapping(name)
-        if (mapping is not None and mapping.group) or _SUSPECT.fullmatch(name):
+        if (mapping is not None and mapping.group) or SUSPECT.fullmatch(name):
             suspects = uses
         elif _CONSTANT.fullmatch(name):  # what is called is somebody's macro, as CUBLAS_CHECK
             suspects = [index for index in uses if not source.is_token(index + 1, "(")]

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from portkit.hipify.kernel_source import KernelSource
 
 _FULL_MASK: Final = re.compile(
-    r"0[xX][fF]{8}[uUlL]*|4294967295[uUlL]*|~0[xX]?0*[uUlL]*|-1|\w*FULL_?MASK|UINT(32)?_MAX|"
+    r"0[xX][fF]{8}(?:[fF]{8})?[uUlL]*|4294967295[uUlL]*|~0[xX]?0*[uUlL]*|-1|\w*FULL_?MASK|"
+    r"UINT(32)?_MAX|"
     r"(unsigned(int)?|uint32_t)\(-1\)|\((unsigned(int)?|uint32_t)\)-1|"
     r"(std::)?numeric_limits<(unsigned(int)?|uint32_t)>::max\(\)",
     re.IGNORECASE,

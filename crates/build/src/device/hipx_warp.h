@@ -22,6 +22,8 @@ constexpr int warp_size = 32;
       T result;                                                                        \
       __builtin_memcpy(&result, &bits, 2);                                             \
       return result;                                                                   \
+    } else if constexpr (__is_enum(T)) { /* an int or a longer integer, for CUDA */    \
+      return (T)INTRINSIC((__underlying_type(T))value, argument, width);               \
     } else {                                                                           \
       return INTRINSIC(value, argument, width);                                        \
     }                                                                                  \

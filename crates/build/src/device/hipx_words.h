@@ -1,4 +1,4 @@
-// Words that mean something to one of the two compilers alone.
+// Names that one of the two compilers lacks, or that HIP's headers have in another form.
 #pragma once
 
 #include "hipx.h"
@@ -13,3 +13,8 @@
 #if !defined(__grid_constant__)
 #define __grid_constant__
 #endif
+
+// CUDA has one function for all integers of 64 bits; of HIP's two neither is better for a uint64_t,
+// which is an unsigned long (CUDA Math API, "Integer Intrinsics").
+HIPX_DEVICE int __ffsll(long value) { return __ffsll((long long)value); }
+HIPX_DEVICE int __ffsll(unsigned long value) { return __ffsll((long long)value); }
