@@ -410,11 +410,13 @@ def test_the_last_answer_is_taken_back(candle: Path) -> None:
     assert (candle / TILES).read_bytes() != before
     done = invoke("review", candle, "--undo")
     assert (done.code, (candle / TILES).read_bytes()) == (0, before)
+    assert not (candle / "portkit.toml").exists()  # the answer had created it
     assert "there is no answer" in invoke("review", candle, "--undo").err
     invoke("review", candle, "--accept", "PK")
     assert asked(candle) == []
     assert invoke("review", candle, "--undo").code == 0
     assert len(asked(candle)) == PLACES
+    assert not (candle / accepted_findings.NAME).exists()
     invoke("review", candle, "--accept", "PK")
     (candle / accepted_findings.NAME).write_text(
         f"{(candle / accepted_findings.NAME).read_text()}\n# mine\n"

@@ -251,6 +251,7 @@ def scan(
 
 @make_command(
     "portkit apply --diff",
+    "portkit apply candle --diff --stat",
     "portkit apply candle --at candle-core/src/storage.rs:39 --diff",
     "portkit apply candle --report port.html",
     "portkit apply candle --select PK5 --gating cfg",
@@ -263,6 +264,10 @@ def scan(
 def apply(
     directory: Directory = Path(),
     diff: Annotated[bool, option("--diff", "Print the changes as a patch; write nothing.")] = False,
+    stat: Annotated[
+        bool,
+        option("--stat", "With --diff, print only the number of lines, by crate and by rule."),
+    ] = False,
     check: Annotated[
         bool, option("--check", "Exit with 1 if a file would change; write nothing.")
     ] = False,
@@ -355,6 +360,8 @@ def apply(
     from portkit.workspace.git import GitState, check_clean, read_git_state
 
     asks_to_verify = all_or_nothing or trust or sandbox
+    if stat and not diff:
+        raise typer.BadParameter("--stat is for --diff: write --diff --stat")
     if verify is False and asks_to_verify:
         raise typer.BadParameter("--all-or-nothing, --trust and --sandbox are for --verify")
     if asks_to_verify:
@@ -411,10 +418,9 @@ def apply(
         wanted = {id(finding) for _, finding in named}
         found = replace(found, findings=tuple(f for f in found.findings if id(f) in wanted))
     left = 0
+    if any(f.status is Status.TODO for f in found.findings):
+        clean(directory)  # before the first question, and before the plan, which takes longer
     if interactive:
-        if any(f.status is Status.TODO for f in found.findings):
-            # Before the first question rather than after the last answer.
-            clean(directory)
         asked = _choose_interactively(found)
         if nameless := find_missing_variants(whole, asked):
             print_progress(
@@ -477,7 +483,11 @@ def apply(
     if not planned.changes:
         for site, _ in named:
             print_progress(f"{site.position} {site.code}, {site.state}: {site.message}")
-    if diff:
+    if stat:
+        from portkit.report.diff_stat import render_stat
+
+        print_text(render_stat(summary, found, planned, open_screen()), end="")
+    elif diff:
         from portkit.cli.pager import show_paged
         from portkit.report.patch import render_patch
 
