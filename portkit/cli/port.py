@@ -511,13 +511,17 @@ def apply(
         )
         print_text(said, end="")
     if page is not None:
+        from portkit.report.decisions import find_branches
         from portkit.report.html import render_page
         from portkit.report.model import mark_ported
         from portkit.report.snippets import build_snippets
 
         shown = summary if dry else mark_ported(summary)
         said = render_headline(summary, planned) if planned.changes and not dry else ""
-        write_report(render_page(shown, build_snippets(found), written=said), page)
+        branches = find_branches(found)
+        write_report(
+            render_page(shown, build_snippets(found), written=said, branches=branches), page
+        )
     return FOUND if taken or (check and planned.changes) else 0
 
 

@@ -59,7 +59,9 @@ def undo_answer(directory: Path) -> str:
         raise ConfigError(_NOTHING)
     for path, _, after in answers:
         if _read_answer(directory / path) != after:
-            raise ConfigError(f"{path} changed since your last answer: change it by hand, or use git")
+            raise ConfigError(
+                f"{path} changed since your last answer: change it by hand, or use git"
+            )
     write_plan(directory, [Change(p, after, b) for p, b, after in answers if b is not None])
     created = [path for path, before, _ in answers if before is None]
     for path in created:

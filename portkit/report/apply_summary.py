@@ -53,10 +53,13 @@ def render_headline(report: Report, plan: Plan, *, written: bool = True) -> str:
     """Return one sentence about the written changes."""
     added = sum(change.before is None for change in plan.changes)
     todo = [site for site in report.sites if site.status is Status.TODO and not site.is_left_out]
+    lines = sum(
+        len(c.after.splitlines()) - len((c.before or b"").splitlines()) for c in plan.changes
+    )
     return (
         f"{'Ported' if written else 'Would port'} {report.title} to {report.platform}:"
         f" {count_places(todo)}; {count_noun(len(plan.changes) - added, 'file')} changed,"
-        f" {added} added"
+        f" {added} added, {lines:,} lines more"
     )
 
 

@@ -47,18 +47,23 @@ class PendingDecision(Value, frozen=True):
 
 def find_decisions(report: Report) -> tuple[PendingDecision, ...]:
     """Return the decisions, the manual ones first."""
-    grouped: dict[tuple[str, ...], list[ReportedSite]] = {}
-    for site in _list_asked(report.sites):
-        if not is_fix(site):
-            half = site.code in _OF_ITEMS and site.state is State.REVIEW
-            key = (site.path, site.symbol) if half else (site.id,)
-            grouped.setdefault(key, []).append(site)
-    entries = [render_decision(site) for site in report.sites]
+    asked = [site for site in _list_asked(report.sites) if not is_fix(site)]
+    entries = [render_decision(site) for site in asked]
     found = []
-    for sites in grouped.values():
+    for sites in group_decisions(asked):
         entry = render_decision(sites[0])
         found.append(PendingDecision(tuple(sites), entry, entries.count(entry) if entry else 0))
     return tuple(sorted(found, key=lambda each: each.sites[0].state is not State.MANUAL))
+
+
+def group_decisions(sites: Iterable[ReportedSite]) -> Sequence[Sequence[ReportedSite]]:
+    """Return findings grouped into decisions: the halves of one item are one."""
+    grouped: dict[tuple[str, ...], list[ReportedSite]] = {}
+    for site in sites:
+        is_half = site.code in _OF_ITEMS and site.state is State.REVIEW
+        key = (site.path, site.symbol) if is_half else (site.id,)
+        grouped.setdefault(key, []).append(site)
+    return [*grouped.values()]
 
 
 def find_fixes(report: Report) -> tuple[ReportedSite, ...]:

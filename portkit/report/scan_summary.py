@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from portkit.report.model import Report, ReportedSite
 
+
 def render_summary(report: Report) -> Iterator[str]:
     """Yield the lines, each a sentence or a list; ``apply`` and a later scan count the same."""
     adds = report.additions
