@@ -266,6 +266,29 @@ def test_a_task_stays_ticked(browser: Browser, page: Path) -> None:
     assert before.count(True) == 1
 
 
+def test_a_button_copies_a_command(browser: Browser, tmp_path: Path) -> None:
+    fix = replace(EVERY_KIND[4], code="PK107", id="PK107-0000000a")
+    place = tmp_path / "report.html"
+    place.write_text(render_page(made(*EVERY_KIND, fix)))
+    browser.open(place)
+    button = "document.querySelector('[data-copy]')"
+    label = browser.run(f"{button}.textContent")
+    browser.run(f"{button}.focus(); {button}.click()")
+    wait(browser, f"{button}.textContent", "Copied")
+    said = browser.run("document.getElementById('copied').value")
+    assert said == f"Copied: portkit review tree --accept {EVERY_KIND[2].id}"
+    wait(browser, f"{button}.textContent", label)
+    browser.run("document.querySelector('[data-rule]').click()")
+    assert count(browser) == "1 of 8 findings"
+
+
+def wait(browser: Browser, expression: str, expected: str) -> None:
+    until = time.monotonic() + 10
+    while browser.run(expression) != expected:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_thousands_of_places_are_drawn_as_they_are_needed(browser: Browser, large: Path) -> None:
     started = time.monotonic()
     browser.open(large)
