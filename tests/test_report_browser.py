@@ -273,7 +273,7 @@ def test_a_button_copies_a_command(browser: Browser, tmp_path: Path) -> None:
     browser.open(place)
     button = "document.querySelector('[data-copy]')"
     label = browser.run(f"{button}.textContent")
-    browser.run(f"{button}.focus(); {button}.click()")
+    browser.click("[data-copy]")
     wait(browser, f"{button}.textContent", "Copied")
     said = browser.run("document.getElementById('copied').value")
     assert said == f"Copied: portkit review tree --accept {EVERY_KIND[2].id}"

@@ -100,9 +100,10 @@ def hipify(
     from portkit.hipify.stage import hipify as translate
     from portkit.report.hipify_report import render_hipify_json, render_hipify_table
     from portkit.report.model import count_noun
+    from portkit.report.progress import show_waiting
     from portkit.workspace.process import end_on_signals
 
-    with end_on_signals():
+    with end_on_signals(), show_waiting(f"Translating {', '.join(map(str, paths[:2]))}"):
         done = translate(
             paths,
             output,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,6 +63,9 @@ def repairs(
         raise typer.BadParameter("--list writes nothing: leave --patches away")
     with show_waiting(f"Looking at {directory}"):
         found = scan_tree(directory, profile=find_profile_directory(profile))
+    if not listed:
+        _check_writable(directory, moves=patches is None)  # before what takes longer
+    with show_waiting(f"Repairing {directory}"):
         made = _select_repairs(found, split_words(codes), rustfmt=not no_format)
     due = [repair for repair in made if repair.state is RepairState.TO_WRITE]
     unfit = any(repair.state is RepairState.UNFIT for repair in made)
@@ -101,24 +103,34 @@ def _select_repairs(found: Scan, wanted: Sequence[str], *, rustfmt: bool) -> tup
     return of.build_repairs(found, asked, rustfmt=rustfmt)
 
 
-def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
+def _check_writable(directory: Path, *, moves: bool) -> None:
+    from portkit.transaction.commits import open_checkout
+
+    open_checkout(directory, moves=moves)
+    _check_clean(directory)
+
+
+def _check_clean(directory: Path) -> None:
     from portkit.profiles.settings import is_decision_change
+    from portkit.workspace.git import check_clean
+
+    check_clean(
+        directory, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
+    )
+
+
+def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None) -> None:
     from portkit.repairs.commit_message import format_message
     from portkit.repairs.defect_repairs import merge_changes
     from portkit.report.model import count_noun
     from portkit.transaction.commits import Commit, commit_series, open_checkout, write_patches
     from portkit.transaction.refusals import check_plan
-    from portkit.workspace.git import check_clean
 
     ground_ = open_checkout(directory, moves=patches is None)
-    clean = partial(
-        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_decision_change, options=False
-    )
-    clean(directory)
     changes = merge_changes(due)
     if not changes:
         return
-    check_plan(directory, changes, clean, dry=patches is not None)
+    check_plan(directory, changes, _check_clean, dry=patches is not None)
     commits = [Commit(format_message(repair), repair.changes) for repair in due]
     if patches is not None:
         files = write_patches(ground_, commits, patches)
@@ -126,7 +138,8 @@ def _write_repairs(directory: Path, due: Sequence[Repair], patches: Path | None)
         keep = "--keep-cr " if any(b"\r\n" in change.after for change in changes) else ""
         print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
         return
-    commit_series(ground_, commits, changes, by="portkit repairs")
+    with show_waiting(f"Committing to {directory}"):
+        commit_series(ground_, commits, changes, by="portkit repairs")
     for number, repair in enumerate(due, 1):
         print_text(f"{number:3} {repair.name}: {repair.defect.subject}")
     git, them = git_command(directory.as_posix()), "it" if len(commits) == 1 else "them"
