@@ -19,7 +19,9 @@ def render_summary(report: Report) -> Iterator[str]:
     adds = report.additions
     parts = []
     if adds.crates:
-        parts.append(f"{count_noun(len(adds.crates), 'crate')} ({', '.join(adds.crates)})")
+        # Their names come from a profile.
+        named = f" ({', '.join(adds.crates)})" if report.codebase else ""
+        parts.append(f"{count_noun(len(adds.crates), 'crate')}{named}")
     if adds.features:
         parts.append(f"{count_noun(len(adds.features), 'feature')} ({', '.join(adds.features)})")
     if adds.enums:
