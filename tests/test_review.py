@@ -315,9 +315,9 @@ def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
     candle = make_with_kernels(tmp_path / "candle")
     commit(candle)
     elsewhere = "those in the sources of kernels, which --kernels shows."
-    assert f" looked at, and {elsewhere}" in invoke("review", candle, "--list").out
+    assert f" for you, and {elsewhere}" in invoke("review", candle, "--list").out
     invoke("review", candle, "--accept", "PK")
-    rest = f"Every place has been looked at but for {elsewhere}"
+    rest = f"No finding is left for you but for {elsewhere}"
     assert rest in invoke("review", candle, "--list").out
     # There is nothing to ask, so no terminal is missed.
     assert rest in invoke("review", candle).err
@@ -335,7 +335,7 @@ def test_kernels_that_were_accepted_are_counted(tmp_path: Path) -> None:
     inside = (candle / accepted_findings.NAME).read_text().count("PH")
     assert inside
     said = invoke("review", candle, "--list").out
-    assert f"looked at; of those in the sources of kernels {inside} were accepted" in said
+    assert f"left for you; of those in the sources of kernels {inside} were accepted" in said
     assert "but for those" not in said
 
 
@@ -632,7 +632,7 @@ def test_a_person_is_asked_place_by_place(candle: Path) -> None:
     assert "+" in said
     assert "takes the branch in lines" in said
     assert "excludes one finding" in said
-    assert "2 places that nobody has looked at." in said
+    assert "2 findings for you." in said
     assert len(asked(candle)) == 2
     assert (candle / accepted_findings.NAME).read_text().count("PK401-") == 1
 
@@ -641,4 +641,4 @@ def test_what_was_answered_stays_when_the_input_ends(candle: Path) -> None:
     code, said = talk(candle, "a\n\x04")
     assert code == 0
     assert len(asked(candle)) == PLACES - 1
-    assert "4 places that nobody has looked at." in said
+    assert "4 findings for you." in said

@@ -51,7 +51,9 @@ _UNSAID: Final = "no reason yet"
 )
 def review(
     directory: Directory = Path(),
-    listed: Annotated[bool, option("--list", "List the places that nobody has looked at.")] = False,
+    listed: Annotated[
+        bool, option("--list", "List the findings for you that nobody has accepted.")
+    ] = False,
     accept: Annotated[
         list[str] | None,
         option(

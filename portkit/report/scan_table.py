@@ -45,7 +45,7 @@ def render_table(
         lines += render_grouped(sites, terminal)
         if source:
             lines += _render_details(sites)
-    lines += _render_fixes(fixes, report.tree, terminal)
+    lines += render_fixes(fixes, report.tree, terminal)
     lines += ["", *_render_counts(report, terminal)]
     lines += _render_unaccounted(report, terminal, source=source)
     lines += ["", *_render_next_steps(report, terminal)]
@@ -114,12 +114,14 @@ def _render_details(sites: Iterable[ReportedSite]) -> Iterator[str]:
             yield from (f"      {line}" for line in site.detail.splitlines())
 
 
-def _render_fixes(fixes: Sequence[ReportedSite], tree: str, terminal: Terminal) -> Iterator[str]:
+def render_fixes(fixes: Sequence[ReportedSite], tree: str, terminal: Terminal) -> Iterator[str]:
+    """Yield how many fixes of upstream's code the copies have, and the command that lists them."""
     if not fixes:
         return
     heading = f"Upstream {'fix' if len(fixes) == 1 else 'fixes'} to read ({len(fixes)})"
     text = "  The ROCm copies fix these bugs of the CUDA code, which stays as it is."
-    text += f" `portkit review{tree} --list`"
+    inside = " --kernels" if any(site.in_kernels for site in fixes) else ""
+    text += f" `portkit review{tree} --list{inside}`"
     yield from ("", *map(terminal.notable, wrap_text(heading, terminal.width)))
     yield from wrap_text(f"{text} lists each.", terminal.width, "  ")
 
