@@ -76,7 +76,7 @@ def device(
         ),
     ] = "",
 ) -> int:
-    """Run a command on a HIP device that needs no GPU.
+    """Run a command on the CPU device, as on a machine with an AMD GPU.
 
     A ported tree is built and run as on a machine with an AMD GPU. Without a command the variables
     are printed that make it so, for a shell.

@@ -34,7 +34,7 @@ def init(
         bool, option("--yes -y", "Ask nothing: what is left open is listed instead.")
     ] = False,
 ) -> None:
-    """Write a profile for a codebase that has none: what its tree tells, each line with evidence.
+    """Infer a profile for a codebase that has none, each line with its evidence.
 
     It runs nothing of the tree, and writes the profile and the line of portkit.toml that names it.
     Asked is what no tree tells, such as what a copy is called whose name is no vendor's.

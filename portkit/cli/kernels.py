@@ -159,7 +159,7 @@ def map_names(
         typer.Argument(metavar="NAME...", help="A function, type, constant, macro or header."),
     ],
 ) -> int:
-    """Say what a name of CUDA's becomes in HIP.
+    """Show the HIP name of a CUDA name, since which version, and the source.
 
     With the ROCm release that first has it, and the source of the knowledge. The exit code is 1
     where a name is not known, with names like it.

@@ -177,11 +177,11 @@ def scan(
         ),
     ] = "",
 ) -> int:
-    """List the places where a backend decision stands.
+    """List the findings of a tree: what needs ROCm, and what you must decide.
 
-    Writes nothing. Each place has a state (to do, ported, or nothing to write) and a reason; every
-    mention of a backend belongs to a place or is listed as unaccounted for. The crate of kernels
-    is one place; with --kernels each place in its sources is listed too.
+    Writes nothing. Each finding has a state (manual, review, mechanical, ported, no change) and a
+    reason. Every mention of a backend belongs to a finding, or is listed as unaccounted. The crate
+    of kernels is one finding; with --kernels each finding in its sources is listed too.
     """
     from msgspec.structs import replace
 

@@ -43,14 +43,14 @@ def repairs(
         ),
     ] = None,
     listed: Annotated[
-        bool, option("--list", "Say what there is and what would be written.")
+        bool, option("--list", "List the repairs and what each would write.")
     ] = False,
     profile: Profile = "",
     no_format: Annotated[
         bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
 ) -> int:
-    """Mend upstream's defects in the tree's own code, each by a commit with its test.
+    """Fix upstream's bugs in the CUDA code, each by a commit with its test.
 
     They need no port, and a port is not needed for them: they are what the copies of a port have
     right, written where the original is wrong. All are written, or nothing. The exit code is 1
