@@ -584,6 +584,7 @@ def test_names_that_toml_must_escape_are_read_again() -> None:
         ("device.is_cuda()", "PK401", "takes the branch in lines 4 to 6"),
         ("!device.is_cuda()", "PK401", "takes the else in lines 6 to 8"),
         ("device.is_cuda() && n > 8", "PK401", "If `n > 8`, ROCm takes the branch in lines"),
+        ("device.is_cuda() && (n > 8 || n < 2)", "PK401", "If `n > 8 || n < 2`, ROCm takes the"),
         ("device.is_cuda() && n > 8 && n < 9", "PK401", "More than the device decides"),
         ("device.is_cuda() || n > 8", "PK401", "takes the branch in lines 4 to 6"),
         ("device.is_metal() && n > 8", "PK405", "takes the else in lines 6 to 8"),

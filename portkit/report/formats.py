@@ -67,7 +67,7 @@ def render_report(
     from portkit.report.snippets import build_snippets
 
     shown = build_snippets(scan) if source else {}
-    branches = find_branches(scan)
+    branches = find_branches(scan) if source else {}
     return render_page(
         report, shown, source=source, verified=verified, link=link, branches=branches
     )

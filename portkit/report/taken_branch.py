@@ -89,7 +89,10 @@ def _find_rest(job: PortJob, finding: Finding, asked: Node) -> str:
     open_sides = [side for side in sides if _evaluate_condition(job, finding, side) is None]
     if len(open_sides) != 1:
         return ""
-    text = " ".join(node_text(open_sides[0]).split())
+    [side] = open_sides
+    while side.type == "parenthesized_expression" and len(side.named_children) == 1:
+        [side] = side.named_children
+    text = " ".join(node_text(side).split())
     named = (job.mentions_cuda(text), job.mentions_peer(text), job.mentions_rocm(text))
     return "" if any(named) else text
 
