@@ -8,6 +8,7 @@ for a while, a lock keeps others out.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import sys
@@ -133,7 +134,12 @@ def take_lock(descriptor: int, *, shared: bool = False) -> None:
 
 
 def _unwritable(place: Path, error: OSError) -> DiskError:
-    return DiskError(
-        f"the cache entry {place} could not be written ({error.strerror}): make room, or set"
-        " XDG_CACHE_HOME to a folder that can be written"
-    )
+    cause = error.strerror or str(error)
+    if error.errno == errno.ENOENT:
+        remedy = "run portkit again, or set XDG_CACHE_HOME to another folder"
+        cause = f"{error.filename or place} vanished or is missing"
+    elif error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
+        remedy = "make room, or set XDG_CACHE_HOME to a folder that has room"
+    else:
+        remedy = "set XDG_CACHE_HOME to a folder that can be written"
+    return DiskError(f"the cache entry {place} could not be written ({cause}): {remedy}")

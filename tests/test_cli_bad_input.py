@@ -213,9 +213,14 @@ def test_a_read_only_folder(candle: Path) -> None:
 def test_a_file_that_vanishes(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from portkit.workspace.git import check_clean as real
 
+    checks = 0
+
     def check_clean(*arguments: Any, **options: Any) -> None:
+        nonlocal checks
+        checks += 1
         real(*arguments, **options)
-        (candle / LIB).unlink()
+        if checks == 2:  # the first is before the plan, the second before it is written
+            (candle / LIB).unlink()
 
     before = picture(candle)
     monkeypatch.setattr("portkit.workspace.git.check_clean", check_clean)

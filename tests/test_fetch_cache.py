@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,3 +81,22 @@ def test_a_cache_that_cannot_be_written(cache: Path) -> None:
     with pytest.raises(DiskError, match="XDG_CACHE_HOME"):
         cached_folder("kind", "key", lambda folder: write("text", folder))
     assert read_cached("kind", "key") is None
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOENT, "(x.h vanished or is missing): run portkit again"),
+        (errno.ENOSPC, "(No space left on device): make room"),
+        (errno.EACCES, "(Permission denied): set XDG_CACHE_HOME"),
+    ],
+)
+def test_an_entry_that_cannot_be_made_says_why(cache: Path, number: int, said: str) -> None:
+    """To make room helps where a disk is full, and nowhere else."""
+
+    def fill(folder: Path) -> None:
+        raise OSError(number, os.strerror(number), "x.h")
+
+    with pytest.raises(DiskError, match=re.escape(said)):
+        cached_folder("kind", "key", fill)
+    assert not list((cache / "kind").iterdir())

@@ -237,15 +237,19 @@ def test_unaccounted_mentions_are_loud() -> None:
         (
             made(*EVERY_KIND, REPAIRED),
             "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review); with --diff"
-            " it only shows\nthe changes.\nThe other 3 places for review:\n"
+            " it only shows\nthe changes, with --diff --stat how many lines they are.\n"
+            "The other 3 places for review:\n"
             "  1 fixed in the ROCm copies, upstream's code untouched\n  2 left as they are\nIn a",
         ),
         (made(unaccounted=1), "Next: give each mention above a rule"),
         (made(EVERY_KIND[1]), "Nothing is left: every place has its counterpart. Next: "),
-        (made(EVERY_KIND[3]), "Nothing is left for `portkit apply`; the 1 place above is for a"),
+        (
+            made(EVERY_KIND[3]),
+            "Nothing is left for `portkit apply`; the 1 finding above is for you",
+        ),
         (
             replace(made(EVERY_KIND[3]), unseen=3),
-            "Nothing is left for `portkit apply`; the 1 place above is for a person, and so may be "
+            "Nothing is left for `portkit apply`; the 1 finding above is for you, and so may be "
             "some in the\nsources of kernels, which --kernels lists.",
         ),
         (
@@ -407,12 +411,13 @@ def test_markdown_shows_text_as_it_is() -> None:
 def test_what_stands_in_kernels_is_counted_apart() -> None:
     inside = replace(EVERY_KIND[2], code="PH304", id="PH304-0000000a")
     report = made(*EVERY_KIND, inside)
+    table = render_table(report, PLAIN)
+    assert "look at this (3 places)\n" in table
+    assert "Upstream fix to read (1)\n" in table
+    assert "For you: 4 to decide, 1 upstream fix to read (1 in kernels)\n" in table
     assert count_states(report.sites)[State.REVIEW] == 4
     for text in (render_table(report, PLAIN), render_markdown(report)):
         assert "looked at, 7 places, and 1 in the sources of kernels" in " ".join(text.split())
-        assert "look at this (3 places, and 1 in the sources of kernels)" in render_table(
-            report, PLAIN
-        )
         assert (
             "writes 2 places, and 1 in the sources of kernels (1 mechanical, 2 for review; nothing"
             " is written at the other 2 for review)" in " ".join(text.split())

@@ -123,7 +123,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(browser: Browser, pag
         assert browser.complaints() == []
         assert browser.requests() == [page.as_uri()]
     browser.prefer("light")
-    assert count(browser) == f"6 of 7 places; 1 more in states {UNTICKED}"
+    assert count(browser) == f"6 of 7 findings; 1 more in states {UNTICKED}"
     # What is most pressing is described first: the place that a person must write.
     assert chosen(browser) == EVERY_KIND[5].id
 
@@ -171,40 +171,42 @@ def test_filters_narrow_the_list(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.click("#text")
     browser.write("Y.RS look nothing")
-    assert count(browser) == "0 of 7 places"
-    assert browser.run("document.querySelector('.empty').textContent").startswith("No place fits")
+    assert count(browser) == "0 of 7 findings"
+    assert browser.run("document.querySelector('.empty').textContent").startswith("No finding fits")
     browser.run("document.getElementById('text').select()")
     browser.write("Y.RS pk403")
-    assert count(browser) == "1 of 7 places"
+    assert count(browser) == "1 of 7 findings"
     # What is described is what is listed, and what is not listed for its state is counted.
     assert chosen(browser) == EVERY_KIND[4].id
     browser.run("document.getElementById('text').select()")
     browser.write("pk802")
-    assert count(browser) == f"0 of 7 places; 1 more in states {UNTICKED}"
+    assert count(browser) == f"0 of 7 findings; 1 more in states {UNTICKED}"
     browser.click("#clear")
-    assert count(browser) == "7 places"
+    assert count(browser) == "7 findings"
     for box, value, left in (("rule", "PK401", 1), ("crate", "a/b", 2), ("crate", ".", 1)):
         browser.run(
             f"(s => {{ s.value = '{value}'; s.dispatchEvent(new Event('input')); }})"
             f"(document.getElementById('{box}'))"
         )
-        assert count(browser) == f"{left} of 7 places", (box, value)
+        assert count(browser) == f"{left} of 7 findings", (box, value)
         browser.click("#clear")
     for state, left in (("manual", 1), ("review", 3), ("mechanical", 1), ("ported", 1)):
         browser.click(f"input[value={state}]")
-        assert count(browser) == f"{7 - left} of 7 places; {left} more in states {UNTICKED}", state
+        assert count(browser) == f"{7 - left} of 7 findings; {left} more in states {UNTICKED}", (
+            state
+        )
         browser.click("#clear")
 
 
 def test_the_summary_and_the_map_lead_to_the_list(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.click(".card.review")
-    assert count(browser) == f"3 of 7 places; 4 more in states {UNTICKED}"
+    assert count(browser) == f"3 of 7 findings; 4 more in states {UNTICKED}"
     browser.click("[data-crate='a/b']")
-    assert count(browser) == "2 of 7 places"
+    assert count(browser) == "2 of 7 findings"
     assert shown(browser) == ["y.rs:4", "y.rs:5"]
     browser.click(".map:not([hidden]) [data-path='Cargo.toml'] rect")
-    assert count(browser) == "1 of 7 places"
+    assert count(browser) == "1 of 7 findings"
     assert chosen(browser) == EVERY_KIND[5].id
     browser.click("[data-map='1']")
     assert browser.run("[...document.querySelectorAll('.map')].map(map => map.hidden)") == [
@@ -219,7 +221,7 @@ def test_keys(browser: Browser, page: Path) -> None:
     browser.press("/")
     assert browser.run("document.activeElement.id") == "text"
     browser.write("x.rs")
-    assert count(browser) == "4 of 7 places"
+    assert count(browser) == "4 of 7 findings"
     browser.press("Escape")
     assert browser.run("document.activeElement.id") == "list"
     # What a person is asked about comes first, and then the others, apart.
@@ -231,7 +233,7 @@ def test_keys(browser: Browser, page: Path) -> None:
     browser.press("Enter")
     assert browser.run("document.activeElement.id") == "detail"
     browser.press("c")
-    assert count(browser) == "7 places"
+    assert count(browser) == "7 findings"
     browser.press("?")
     assert browser.run("document.getElementById('help').open")
     browser.screenshot(PICTURES / "keys.png")
@@ -264,11 +266,34 @@ def test_a_task_stays_ticked(browser: Browser, page: Path) -> None:
     assert before.count(True) == 1
 
 
+def test_a_button_copies_a_command(browser: Browser, tmp_path: Path) -> None:
+    fix = replace(EVERY_KIND[4], code="PK107", id="PK107-0000000a")
+    place = tmp_path / "report.html"
+    place.write_text(render_page(made(*EVERY_KIND, fix)))
+    browser.open(place)
+    button = "document.querySelector('[data-copy]')"
+    label = browser.run(f"{button}.textContent")
+    browser.click("[data-copy]")
+    wait(browser, f"{button}.textContent", "Copied")
+    said = browser.run("document.getElementById('copied').value")
+    assert said == f"Copied: portkit review tree --accept {EVERY_KIND[2].id}"
+    wait(browser, f"{button}.textContent", label)
+    browser.run("document.querySelector('[data-rule]').click()")
+    assert count(browser) == "1 of 8 findings"
+
+
+def wait(browser: Browser, expression: str, expected: str) -> None:
+    until = time.monotonic() + 10
+    while browser.run(expression) != expected:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_thousands_of_places_are_drawn_as_they_are_needed(browser: Browser, large: Path) -> None:
     started = time.monotonic()
     browser.open(large)
     kept = MANY // 7
-    assert count(browser) == f"{MANY - kept} of {MANY} places; {kept} more in states {UNTICKED}"
+    assert count(browser) == f"{MANY - kept} of {MANY} findings; {kept} more in states {UNTICKED}"
     seconds = time.monotonic() - started
     assert len(shown(browser)) < 60
     browser.run("(l => { l.scrollTop = l.scrollHeight; })(document.getElementById('list'))")
@@ -279,7 +304,7 @@ def test_thousands_of_places_are_drawn_as_they_are_needed(browser: Browser, larg
         " box.value = 'symbol_4999'; box.dispatchEvent(new Event('input')); "
         " return performance.now() - t; })()"
     )
-    assert count(browser) == f"1 of {MANY} places"
+    assert count(browser) == f"1 of {MANY} findings"
     # A person takes up to 100 ms for at once (Miller 1968); the machine may be busy.
     assert typed < 500, f"a letter takes {typed:.0f} ms"
     assert seconds < 10, f"opening takes {seconds:.1f} s"

@@ -21,9 +21,10 @@ from portkit.report.html.map import HEIGHT, WIDTH, draw_workspace
 from portkit.report.markdown import render_markdown
 from portkit.report.model import State
 from portkit.report.snippets import Hunk
+from portkit.report.taken_branch import TakenBranch
 from portkit.report.treemap import Box, squarify
 from portkit.syntax.source_file import SourceFile
-from portkit.workspace.finding import Applicability
+from portkit.workspace.finding import Applicability, Status
 
 HUNKS = {EVERY_KIND[0].id: (Hunk("a/x.rs", "a/x.rs", 1, (f"-{SECRET}", "+let rocm = 1;")),)}
 REPORTS = Path(__file__).parents[1] / "portkit" / "report"
@@ -149,7 +150,32 @@ def test_what_settles_a_place_is_there_to_be_copied() -> None:
     # Without a reason it is no decision.
     with pytest.raises(ConfigError, match="reason"):
         parse_settings(SourceFile(NAME, "\n".join(found).encode()))
-    assert f"```toml\n{found[0]}\n{found[1]}```\n" in render_markdown(report)
+    count = "# These lines settle 1 finding of this file that you must decide.\n"
+    assert f"```toml\n{count}{found[0]}\n{count}{found[1]}```\n" in render_markdown(report)
+
+
+def test_the_page_begins_with_the_decisions() -> None:
+    check = replace(EVERY_KIND[2], construct="is_cuda check")
+    other = replace(check, line=9, id="PK401-0000000b")
+    item = replace(check, code="PK501", symbol="use_cpu", id="PK501-0000000a")
+    half = replace(item, code="PK502", id="PK502-0000000a")
+    fix = replace(check, code="PK107", id="PK107-0000000a", status=Status.NONE)
+    report = made(check, other, item, half, fix)
+    taken = TakenBranch("ROCm takes the branch in lines 3 to 4:", 3, ("if a {", f"  {SECRET}"))
+    page = render_page(report, branches={check.id: taken})
+    section = page[page.index("<main>") : page.index('<section id="summary"')]
+    assert section.split()[1:3] == ["<section", 'id="decide"']
+    assert "To decide (3)" in section and "Upstream fixes to read (1)" in section
+    assert "For you: 3 to decide, 1 upstream fix to read" in section
+    assert taken.sentence in section and SECRET in section
+    # A sentence may quote a condition.
+    bare = render_page(report, branches={check.id: taken}, source=False)
+    assert SECRET not in bare and taken.sentence not in bare
+    # Both checks are in one file and ask the same: one entry decides them.
+    assert section.count("These lines settle 2 findings of this file") == 2
+    assert f'data-copy="portkit review tree --accept {item.id} --accept {half.id}"' in section
+    excluded = f"portkit review tree --exclude {check.id} --reason &#34;...&#34;"
+    assert f'data-copy="{excluded}"' in section
 
 
 def test_the_same_report_makes_the_same_page() -> None:

@@ -315,9 +315,9 @@ def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
     candle = make_with_kernels(tmp_path / "candle")
     commit(candle)
     elsewhere = "those in the sources of kernels, which --kernels shows."
-    assert f" looked at, and {elsewhere}" in invoke("review", candle, "--list").out
+    assert f" for you, and {elsewhere}" in invoke("review", candle, "--list").out
     invoke("review", candle, "--accept", "PK")
-    rest = f"Every place has been looked at but for {elsewhere}"
+    rest = f"No finding is left for you but for {elsewhere}"
     assert rest in invoke("review", candle, "--list").out
     # There is nothing to ask, so no terminal is missed.
     assert rest in invoke("review", candle).err
@@ -335,7 +335,7 @@ def test_kernels_that_were_accepted_are_counted(tmp_path: Path) -> None:
     inside = (candle / accepted_findings.NAME).read_text().count("PH")
     assert inside
     said = invoke("review", candle, "--list").out
-    assert f"looked at; of those in the sources of kernels {inside} were accepted" in said
+    assert f"left for you; of those in the sources of kernels {inside} were accepted" in said
     assert "but for those" not in said
 
 
@@ -410,11 +410,13 @@ def test_the_last_answer_is_taken_back(candle: Path) -> None:
     assert (candle / TILES).read_bytes() != before
     done = invoke("review", candle, "--undo")
     assert (done.code, (candle / TILES).read_bytes()) == (0, before)
+    assert not (candle / "portkit.toml").exists()  # the answer had created it
     assert "there is no answer" in invoke("review", candle, "--undo").err
     invoke("review", candle, "--accept", "PK")
     assert asked(candle) == []
     assert invoke("review", candle, "--undo").code == 0
     assert len(asked(candle)) == PLACES
+    assert not (candle / accepted_findings.NAME).exists()
     invoke("review", candle, "--accept", "PK")
     (candle / accepted_findings.NAME).write_text(
         f"{(candle / accepted_findings.NAME).read_text()}\n# mine\n"
@@ -581,7 +583,9 @@ def test_names_that_toml_must_escape_are_read_again() -> None:
     [
         ("device.is_cuda()", "PK401", "takes the branch in lines 4 to 6"),
         ("!device.is_cuda()", "PK401", "takes the else in lines 6 to 8"),
-        ("device.is_cuda() && n > 8", "PK401", "More than the device decides"),
+        ("device.is_cuda() && n > 8", "PK401", "If `n > 8`, ROCm takes the branch in lines"),
+        ("device.is_cuda() && (n > 8 || n < 2)", "PK401", "If `n > 8 || n < 2`, ROCm takes the"),
+        ("device.is_cuda() && n > 8 && n < 9", "PK401", "More than the device decides"),
         ("device.is_cuda() || n > 8", "PK401", "takes the branch in lines 4 to 6"),
         ("device.is_metal() && n > 8", "PK405", "takes the else in lines 6 to 8"),
         ("!(device.is_metal())", "PK405", "takes the branch in lines 4 to 6"),
@@ -629,7 +633,7 @@ def test_a_person_is_asked_place_by_place(candle: Path) -> None:
     assert "+" in said
     assert "takes the branch in lines" in said
     assert "excludes one finding" in said
-    assert "2 places that nobody has looked at." in said
+    assert "2 findings for you." in said
     assert len(asked(candle)) == 2
     assert (candle / accepted_findings.NAME).read_text().count("PK401-") == 1
 
@@ -638,4 +642,4 @@ def test_what_was_answered_stays_when_the_input_ends(candle: Path) -> None:
     code, said = talk(candle, "a\n\x04")
     assert code == 0
     assert len(asked(candle)) == PLACES - 1
-    assert "4 places that nobody has looked at." in said
+    assert "4 findings for you." in said

@@ -35,7 +35,7 @@ def diff(
         bool, option("--check", "Exit with 1 if a place is new, gone or changed.")
     ] = False,
 ) -> int:
-    """Say which places are new, gone, moved or changed between two scans.
+    """Compare two scans: which findings are new, gone, moved or changed.
 
     The scans are what `portkit scan --format json` wrote, of two versions of a codebase or of one
     tree at two times.

@@ -24,6 +24,7 @@ from portkit.cli.options import (
     option,
 )
 from portkit.cli.output import print_progress, print_text
+from portkit.report.progress import show_waiting
 
 
 class Device(StrEnum):
@@ -75,7 +76,7 @@ def device(
         ),
     ] = "",
 ) -> int:
-    """Run a command on a HIP device that needs no GPU.
+    """Run a command on the CPU device, as on a machine with an AMD GPU.
 
     A ported tree is built and run as on a machine with an AMD GPU. Without a command the variables
     are printed that make it so, for a shell.
@@ -110,9 +111,9 @@ def device(
     else:
         from portkit.device.toolkit import build_toolkit
 
-        after = build_toolkit().environment(
-            arch=arch, checked=check_memory, chaos=chaos, base=before
-        )
+        with show_waiting("Building the CPU device, once for each compiler,"):
+            toolkit = build_toolkit()
+        after = toolkit.environment(arch=arch, checked=check_memory, chaos=chaos, base=before)
     own = find_profile_directory(profile) or find_named_profile(Path())
     for directory in [own] if own else [*find_shipped().values(), *find_announced().values()]:
         after |= list_build_variables(load_settings(load_codebase(directory)), [arch])

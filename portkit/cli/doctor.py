@@ -13,7 +13,7 @@ from portkit.cli.output import open_screen, print_text
 def doctor(
     json: Annotated[bool, option("--json", "Print a document for programs.")] = False,
 ) -> int:
-    """Say what this machine lacks to run a port on its AMD GPU, and how to mend it.
+    """List what this machine lacks to run a port on its AMD GPU, with solutions.
 
     It looks at files and variables and opens the device files; it starts no program and changes
     nothing. The exit code is 1 where something keeps a port from running.

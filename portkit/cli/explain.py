@@ -52,7 +52,7 @@ def explain(
     ] = None,
     profile: Profile = "",
 ) -> None:
-    """Print what a code means, or what a place is about.
+    """Explain a code or a finding.
 
     Of a code: what the rule finds, why ROCm needs it, and its limits. Of a place: its state, the
     reason, and what stands or is written there, before the same of its code.

@@ -34,7 +34,7 @@ def init(
         bool, option("--yes -y", "Ask nothing: what is left open is listed instead.")
     ] = False,
 ) -> None:
-    """Write a profile for a codebase that has none: what its tree tells, each line with evidence.
+    """Infer a profile for a codebase that has none, each line with its evidence.
 
     It runs nothing of the tree, and writes the profile and the line of portkit.toml that names it.
     Asked is what no tree tells, such as what a copy is called whose name is no vendor's.
@@ -96,8 +96,8 @@ def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> 
     left = [f"{q.key}: {q.evidence}" for q in draft.questions if q.key not in given]
     left += draft.left
     counts = {
-        "to be written by a person": _count_entries(after, Applicability.MANUAL),
-        "for a person to look at": _count_entries(after, Applicability.REVIEW),
+        "manual": _count_entries(after, Applicability.MANUAL),
+        "for review": _count_entries(after, Applicability.REVIEW),
         "unaccounted": len(after.unaccounted),
     }
     if left:
@@ -106,17 +106,19 @@ def _render_result(directory: Path, profile: str, draft: Draft, after: Scan) -> 
     todo = sum(f.status is Status.TODO for f in after.findings)
     rest = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
     where = quote_tree_argument(directory.as_posix())
-    yield f"`portkit apply` would write {todo} places{f'; {rest}' if rest else ''}."
+    yield f"`portkit apply{where}` would write {todo} findings{f'; {rest}' if rest else ''}."
     for used in draft.uses:
         if place := find_ported_folder(after, used.value):
             yield f"The tree takes {used.value} from its port: {place} has the feature."
             continue
         yield f"The tree needs the port of {used.value}, beside it for one:"
         yield from (f"  {line}" for line in list_missing_dependencies(after, used.value))
-    yield (
-        f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
-        f" what is open ({GUIDE if draft.uses else RULES}), `portkit apply{where}`."
+    guide = GUIDE if draft.uses else RULES
+    is_open = left or rest or draft.uses
+    decide = (
+        f" `portkit scan{where}` lists what you decide in the profile ({guide})." if is_open else ""
     )
+    yield f"Next: commit {profile} and portkit.toml.{decide} Then `portkit apply{where}`."
 
 
 def _count_entries(after: Scan, trust: object) -> int:

@@ -100,9 +100,10 @@ def hipify(
     from portkit.hipify.stage import hipify as translate
     from portkit.report.hipify_report import render_hipify_json, render_hipify_table
     from portkit.report.model import count_noun
+    from portkit.report.progress import show_waiting
     from portkit.workspace.process import end_on_signals
 
-    with end_on_signals():
+    with end_on_signals(), show_waiting(f"Translating {', '.join(map(str, paths[:2]))}"):
         done = translate(
             paths,
             output,
@@ -158,7 +159,7 @@ def map_names(
         typer.Argument(metavar="NAME...", help="A function, type, constant, macro or header."),
     ],
 ) -> int:
-    """Say what a name of CUDA's becomes in HIP.
+    """Show the HIP name of a CUDA name, since which version, and the source.
 
     With the ROCm release that first has it, and the source of the knowledge. The exit code is 1
     where a name is not known, with names like it.

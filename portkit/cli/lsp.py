@@ -18,10 +18,10 @@ from portkit.cli.output import print_progress
 def lsp(
     stdio: Annotated[bool, option("--stdio", "What it speaks over; there is nothing else.")] = True,
 ) -> int:
-    """Show the places of a tree in an editor, which starts this as a language server.
+    """Show findings in an editor, which starts this language server.
 
-    It writes nothing and runs nothing: what a person accepts the editor writes. It needs pygls,
-    which `pip install '.[lsp]'` in a checkout of portkit installs.
+    Install what it needs first: `pip install '.[lsp]'` in a checkout of portkit. It writes nothing
+    and runs nothing; the editor writes the fixes that you accept.
     """
     if find_spec("pygls") is None:
         raise typer.BadParameter(

@@ -179,11 +179,11 @@ def scan(
         ),
     ] = "",
 ) -> int:
-    """List the places where a backend decision stands.
+    """List the findings of a tree: what needs ROCm, and what you must decide.
 
-    Writes nothing. Each place has a state (to do, ported, or nothing to write) and a reason; every
-    mention of a backend belongs to a place or is listed as unaccounted for. The crate of kernels
-    is one place; with --kernels each place in its sources is listed too.
+    Writes nothing. Each finding has a state (manual, review, mechanical, ported, no change) and a
+    reason. Every mention of a backend belongs to a finding, or is listed as unaccounted. The crate
+    of kernels is one finding; with --kernels each finding in its sources is listed too.
     """
     from msgspec.structs import replace
 
@@ -253,6 +253,7 @@ def scan(
 
 @make_command(
     "portkit apply --diff",
+    "portkit apply candle --diff --stat",
     "portkit apply candle --at candle-core/src/storage.rs:39 --diff",
     "portkit apply candle --report port.html",
     "portkit apply candle --select PK5 --gating cfg",
@@ -265,6 +266,10 @@ def scan(
 def apply(
     directory: Directory = Path(),
     diff: Annotated[bool, option("--diff", "Print the changes as a patch; write nothing.")] = False,
+    stat: Annotated[
+        bool,
+        option("--stat", "With --diff, print only the number of lines, by crate and by rule."),
+    ] = False,
     check: Annotated[
         bool, option("--check", "Exit with 1 if a file would change; write nothing.")
     ] = False,
@@ -356,6 +361,8 @@ def apply(
     from portkit.workspace.git import GitState, check_clean, read_git_state
 
     asks_to_verify = all_or_nothing or trust or sandbox
+    if stat and not diff:
+        raise typer.BadParameter("--stat is for --diff: write --diff --stat")
     if verify is False and asks_to_verify:
         raise typer.BadParameter("--all-or-nothing, --trust and --sandbox are for --verify")
     if asks_to_verify:
@@ -411,10 +418,9 @@ def apply(
         wanted = {id(finding) for _, finding in named}
         found = replace(found, findings=tuple(f for f in found.findings if id(f) in wanted))
     left = 0
+    if any(f.status is Status.TODO for f in found.findings):
+        clean(directory)  # before the first question, and before the plan, which takes longer
     if interactive:
-        if any(f.status is Status.TODO for f in found.findings):
-            # Before the first question rather than after the last answer.
-            clean(directory)
         asked = _choose_interactively(found)
         if nameless := find_missing_variants(whole, asked):
             print_progress(
@@ -468,7 +474,11 @@ def apply(
     if not planned.changes:
         for site, _ in named:
             print_progress(f"{site.position} {site.code}, {site.state}: {site.message}")
-    if diff:
+    if stat:
+        from portkit.report.diff_stat import render_stat
+
+        print_text(render_stat(summary, found, planned, open_screen()), end="")
+    elif diff:
         from portkit.cli.pager import show_paged
         from portkit.report.patch import render_patch
 
@@ -492,13 +502,17 @@ def apply(
         )
         print_text(said, end="")
     if page is not None:
+        from portkit.report.decisions import find_branches
         from portkit.report.html import render_page
         from portkit.report.model import mark_ported
         from portkit.report.snippets import build_snippets
 
         shown = summary if dry else mark_ported(summary)
         said = render_headline(summary, planned) if planned.changes and not dry else ""
-        write_report(render_page(shown, build_snippets(found), written=said), page)
+        branches = find_branches(found)
+        write_report(
+            render_page(shown, build_snippets(found), written=said, branches=branches), page
+        )
     return FOUND if taken or (check and planned.changes) else 0
 
 

@@ -42,19 +42,20 @@ def repairs(
         ),
     ] = None,
     listed: Annotated[
-        bool, option("--list", "Say what there is and what would be written.")
+        bool, option("--list", "List the repairs and what each would write.")
     ] = False,
     profile: Profile = "",
     no_format: Annotated[
         bool, option("--no-format", "Do not run rustfmt on what is written.")
     ] = False,
 ) -> int:
-    """Mend upstream's defects in the tree's own code, each by a commit with its test.
+    """Fix upstream's bugs in the CUDA code, each by a commit with its test.
 
     They need no port, and a port is not needed for them: they are what the copies of a port have
     right, written where the original is wrong. All are written, or nothing. The exit code is 1
     where one of them does not fit the tree.
     """
+    from portkit.cli.series import open_clean_checkout
     from portkit.engine.session import scan_tree
     from portkit.repairs.defect_repairs import RepairState, merge_changes
 
@@ -62,6 +63,9 @@ def repairs(
         raise typer.BadParameter("--list writes nothing: leave --patches away")
     with show_waiting(f"Looking at {directory}"):
         found = scan_tree(directory, profile=find_profile_directory(profile))
+    if not listed:
+        open_clean_checkout(directory, patches)  # a refusal comes before what takes longer
+    with show_waiting(f"Repairing {directory}"):
         made = _select_repairs(found, split_words(codes), rustfmt=not no_format)
     due = [repair for repair in made if repair.state is RepairState.TO_WRITE]
     unfit = any(repair.state is RepairState.UNFIT for repair in made)

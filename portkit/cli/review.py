@@ -51,7 +51,9 @@ _UNSAID: Final = "no reason yet"
 )
 def review(
     directory: Directory = Path(),
-    listed: Annotated[bool, option("--list", "List the places that nobody has looked at.")] = False,
+    listed: Annotated[
+        bool, option("--list", "List the findings for you that nobody has accepted.")
+    ] = False,
     accept: Annotated[
         list[str] | None,
         option(
@@ -84,11 +86,11 @@ def review(
     gating: GatingOption = None,
     kernels: Annotated[bool, option("--kernels", "Look into the sources of kernels too.")] = False,
 ) -> int:
-    """Go through the places that a person should look at.
+    """Decide the findings for review, one after the other or by options.
 
-    Each is shown as it is and as it will be, with the branch that ROCm takes and the reason.
-    portkit.review.toml keeps what is accepted: it is asked about no more, until what stands there,
-    or what the port writes there, is another.
+    portkit shows each as it is and as it will be, with the branch that ROCm takes and the reason.
+    portkit.review.toml holds what you accepted. portkit asks again only if the code there, or what
+    the port writes there, changes.
     """
     from portkit.engine.session import scan_tree
     from portkit.report.progress import show_waiting

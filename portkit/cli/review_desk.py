@@ -131,12 +131,12 @@ class ReviewDesk:
             )
         if self.places:
             rest = ", and those in the sources of kernels, which --kernels shows" if unseen else ""
-            return f"{count_noun(len(self.places), 'place')} that nobody has looked at{rest}."
+            return f"{count_noun(len(self.places), 'finding')} for you{rest}."
         rest = " but for those in the sources of kernels, which --kernels shows" if unseen else ""
         if unseen and inside:
             rest = f"; of those in the sources of kernels {inside} were accepted, and --kernels"
             rest += " shows whether any is left"
-        return f"Every place has been looked at{rest}."
+        return f"No finding is left for you{rest}."
 
     def all_named(self, words: Iterable[str]) -> Sequence[PendingReview]:
         """Return the findings that words name, each once, in the order of the list."""

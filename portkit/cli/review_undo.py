@@ -28,7 +28,10 @@ def save_answer(directory: Path, changes: Sequence[Change]) -> None:
     place = _locate_file(directory)
     if place is None:
         return
-    kept = [(c.path, _encode_text(c.before or b""), _encode_text(c.after)) for c in changes]
+    kept = [
+        (c.path, None if c.before is None else _encode_text(c.before), _encode_text(c.after))
+        for c in changes
+    ]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         replace_file(place, json.dumps(kept).encode())
@@ -46,23 +49,34 @@ def undo_answer(directory: Path) -> str:
     place = _locate_file(directory)
     try:
         kept = json.loads(place.read_bytes()) if place else []
-        changes = [
-            Change(path, _decode_bytes(after), _decode_bytes(before))
+        answers = [
+            (path, None if before is None else _decode_bytes(before), _decode_bytes(after))
             for path, before, after in kept
         ]
     except (OSError, ValueError, TypeError):
-        changes = []
-    if not changes:
+        answers = []
+    if not answers:
         raise ConfigError(_NOTHING)
-    for change in changes:
-        if _read_answer(directory / change.path) != change.before:
+    for path, _, after in answers:
+        if _read_answer(directory / path) != after:
             raise ConfigError(
-                f"{change.path} changed since your last answer: change it by hand, or use git"
+                f"{path} changed since your last answer: change it by hand, or use git"
             )
-    write_plan(directory, changes)
+    write_plan(directory, [Change(p, after, b) for p, b, after in answers if b is not None])
+    created = [path for path, before, _ in answers if before is None]
+    for path in created:
+        _remove_file(directory / path)
     assert place is not None
     place.unlink(missing_ok=True)
-    return f"Taken back: {', '.join(change.path for change in changes)} as before your last answer."
+    said = [f"{path} {'removed' if path in created else 'as before'}" for path, *_ in answers]
+    return f"Your last answer is taken back: {', '.join(said)}."
+
+
+def _remove_file(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise DiskError(f"{file} could not be removed ({error.strerror}): remove it") from error
 
 
 def _read_answer(file: Path) -> bytes | None:

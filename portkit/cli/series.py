@@ -57,7 +57,8 @@ def write_commits(
         keep = "--keep-cr " if any(b"\r\n" in change.after for change in changes) else ""
         print_progress(f"Next: `git am {keep}{patches}/*.patch` in a clone of {directory}.")
         return
-    commit_series(checkout, commits, changes, by=by)
+    with show_waiting(f"Committing to {directory}"):
+        commit_series(checkout, commits, changes, by=by)
     for line in lines:
         print_text(line)
     git, them = git_command(directory.as_posix()), "it" if len(commits) == 1 else "them"

@@ -88,7 +88,7 @@ def trial(
         bool, option("--compare", "Say what differs between two reports, A and B.")
     ] = False,
 ) -> int:
-    """Try a port on this machine, and write one file about it that can be sent.
+    """Try a port on this machine, and write one file about it that you can send.
 
     It looks at the machine as `portkit doctor` does, fetches a codebase, ports it, builds and runs
     its tests, compares every operation with arithmetic of its own and measures some. Each stage has

@@ -58,7 +58,7 @@ def branch(
     profile: Profile = "",
     gating: GatingOption = None,
 ) -> int:
-    """Put the pure port on a branch of its own, portkit/rocm.
+    """Commit the generated port, without your edits, to the branch portkit/rocm.
 
     It is made from upstream's commit, in memory, and has nothing of yours in it. Your branch is
     joined to it: what differs there is your own change, and `portkit update` keeps it. Where your
@@ -94,7 +94,7 @@ def update(
     profile: Profile = "",
     gating: GatingOption = None,
 ) -> int:
-    """Follow upstream: commit the pure port of its new commit, and merge it into your branch.
+    """Port a new upstream commit and merge it into your branch; your edits stay.
 
     The merge is an ordinary one of three sides, with the pure port before as the base: what you
     have changed by hand stays. Where upstream has changed the same lines, your branch and your work

@@ -167,7 +167,7 @@ def verify(
         ),
     ] = None,
 ) -> int:
-    """Prove what a port claims, step by step.
+    """Check a port step by step: build, parity, kernels, tests.
 
     What passed is not looked at again while nothing changes, so a run that was cut goes on where it
     was. What cargo writes goes to standard error.

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from portkit.port.drift import explain_regeneration
 from portkit.report.decision_entries import render_exclusions
+from portkit.report.decisions import find_fixes, is_fix
 from portkit.report.model import count_noun, count_places
 from portkit.report.scan_summary import render_summary
-from portkit.report.scan_table import group_by_state, render_grouped
+from portkit.report.scan_table import group_by_state, render_fixes, render_grouped
 from portkit.report.terminal import wrap_text
 from portkit.syntax.shell import git_command
 from portkit.workspace.finding import Applicability, Status
@@ -53,10 +54,13 @@ def render_headline(report: Report, plan: Plan, *, written: bool = True) -> str:
     """Return one sentence about the written changes."""
     added = sum(change.before is None for change in plan.changes)
     todo = [site for site in report.sites if site.status is Status.TODO and not site.is_left_out]
+    lines = sum(
+        len(c.after.splitlines()) - len((c.before or b"").splitlines()) for c in plan.changes
+    )
     return (
         f"{'Ported' if written else 'Would port'} {report.title} to {report.platform}:"
         f" {count_places(todo)}; {count_noun(len(plan.changes) - added, 'file')} changed,"
-        f" {added} added"
+        f" {added} added, {lines:,} lines more"
     )
 
 
@@ -132,11 +136,13 @@ def _render_next_steps(report: Report, options: str, held: GitState | None) -> s
 def _render_manual_work(report: Report, plan: Plan, terminal: Terminal) -> Iterator[str]:
     line_after = _map_lines(plan)
     asking = (Applicability.MANUAL, Applicability.REVIEW)
-    for title, sites in group_by_state(s for s in report.sites if s.applicability in asking):
+    asked = (s for s in report.sites if s.applicability in asking)
+    for title, sites in group_by_state(site for site in asked if not is_fix(site)):
         moved = [replace(site, line=line_after(site.path, site.line)) for site in sites]
         heading = wrap_text(f"{title} ({count_places(sites)})", terminal.width)
         yield from ("", *map(terminal.notable, heading))
         yield from render_grouped(moved, terminal)
+    yield from render_fixes(find_fixes(report), report.tree, terminal)
 
 
 def _render_reverted(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.model import State
+from portkit.report.model import State, count_noun
 from portkit.rules import device_conditions, peers
 from portkit.workspace.finding import Status
 
@@ -38,8 +39,14 @@ def render_decision(site: ReportedSite) -> str:
 
 
 def render_decisions(sites: Iterable[ReportedSite]) -> list[str]:
-    """Return the decisions for several findings, each once, in order."""
-    return list(filter(None, dict.fromkeys(map(render_decision, sites))))
+    """Return the decisions for several findings, each once, in order, with what it settles."""
+    counts = Counter(filter(None, map(render_decision, sites)))
+    return [f"# {describe_cover(number)}\n{entry}" for entry, number in counts.items()]
+
+
+def describe_cover(number: int) -> str:
+    """Return a sentence on the findings for review that one decision settles."""
+    return f"These lines settle {count_noun(number, 'finding')} of this file that you must decide."
 
 
 def render_exclusions(

@@ -62,8 +62,12 @@ def render_report(
         from portkit.report.sarif import render_sarif
 
         return render_sarif(report, source=source)
+    from portkit.report.decisions import find_branches
     from portkit.report.html import render_page
     from portkit.report.snippets import build_snippets
 
     shown = build_snippets(scan) if source else {}
-    return render_page(report, shown, source=source, verified=verified, link=link)
+    branches = find_branches(scan) if source else {}
+    return render_page(
+        report, shown, source=source, verified=verified, link=link, branches=branches
+    )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.port.drift import list_outdated_files
-from portkit.port.item_patches import REPAIR
+from portkit.port.item_patches import ADJUST, OVERRIDE, REPAIR
 from portkit.report.additions import Additions, find_additions
+from portkit.rules import match_arms
 from portkit.syntax.compressed_source import release_in_turn
 from portkit.syntax.shell import quote_tree_argument
 from portkit.syntax.value import Value
@@ -60,6 +61,10 @@ MEANINGS: Final[Mapping[State, str]] = {
     State.KEPT: "nothing to write, each with its reason",
 }
 """What a state means, as every report says it."""
+
+
+_DESCRIBING: Final = frozenset({OVERRIDE, ADJUST})
+"""Codes of findings that describe a copy: nothing is written at them, before the port and after."""
 
 
 class ReportedSite(Value, frozen=True):
@@ -215,6 +220,8 @@ def make_report(
         locate_finding(f, source, identity)
         for (identity, f), source in zip(identify_findings(scan.findings), files, strict=True)
     ]
+    # A match without a gap has its arms, each of which is a finding.
+    sites = [s for s in sites if (s.code, s.status) != (match_arms.MATCH_GAP.code, Status.PORTED)]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
         root=root,
@@ -355,7 +362,7 @@ def locate_finding(finding: Finding, source: SourceFile | None, identity: str) -
         construct=finding.construct,
         symbol=finding.symbol,
         applicability=finding.applicability,
-        status=finding.status,
+        status=Status.NONE if finding.code in _DESCRIBING else finding.status,
         message=finding.message,
         id=identity,
         detail=finding.detail,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from portkit.port.item_patches import ADJUST, REPAIR
+from portkit.report.decisions import find_decisions, find_fixes, is_fix
 from portkit.report.model import State, count_noun
-from portkit.rules import match_arms
 from portkit.workspace.finding import Status
 
 if TYPE_CHECKING:
@@ -14,16 +13,15 @@ if TYPE_CHECKING:
 
     from portkit.report.model import Report, ReportedSite
 
-_WITH_ANOTHER: Final = frozenset({REPAIR, ADJUST, match_arms.MATCH_GAP.code})
-"""Codes of what stands in a tree with another finding, which is counted."""
-
 
 def render_summary(report: Report) -> Iterator[str]:
     """Yield the lines, each a sentence or a list; ``apply`` and a later scan count the same."""
     adds = report.additions
     parts = []
     if adds.crates:
-        parts.append(f"{count_noun(len(adds.crates), 'crate')} ({', '.join(adds.crates)})")
+        # Their names come from a profile.
+        named = f" ({', '.join(adds.crates)})" if report.codebase else ""
+        parts.append(f"{count_noun(len(adds.crates), 'crate')}{named}")
     if adds.features:
         parts.append(f"{count_noun(len(adds.features), 'feature')} ({', '.join(adds.features)})")
     if adds.enums:
@@ -39,7 +37,7 @@ def count_needs(report: Report) -> str:
     """Return how many findings need the vendor's code, have it, or need no change."""
     sites = report.sites
     todo = report.count(status=Status.TODO)
-    ported = sum(s.status is Status.PORTED and s.code not in _WITH_ANOTHER for s in sites)
+    ported = sum(s.status is Status.PORTED and not is_fix(s) for s in sites)
     same = sum(site.state is State.KEPT for site in sites)
     parts = [f"{count_noun(todo, 'finding')} {'needs' if todo == 1 else 'need'} {report.platform}"]
     if ported:
@@ -49,23 +47,17 @@ def count_needs(report: Report) -> str:
 
 
 def _describe_decisions(report: Report) -> str:
-    asked = [s for s in report.sites if s.state in (State.MANUAL, State.REVIEW)]
-    fixes = [site for site in asked if _is_fix(site)]
-    decide = [site for site in asked if not _is_fix(site)]
-    parts = [f"{len(decide)} to decide{_describe_kernels(decide)}"]
+    fixes, decisions = find_fixes(report), find_decisions(report)
+    decide = [site for each in decisions for site in each.sites]
+    parts = [f"{len(decisions)} to decide{_describe_kernels(decide)}"]
     if fixes:
         noun = "fix" if len(fixes) == 1 else "fixes"
         parts.append(f"{len(fixes)} upstream {noun} to read{_describe_kernels(fixes)}")
     if report.unseen:
         parts.append(f"{count_noun(report.unseen, 'kernel source')} that only --kernels reads")
-    if not asked and not report.unseen:
+    if not (decisions or fixes or report.unseen):
         return "nothing to decide"
     return ", ".join(parts)
-
-
-def _is_fix(site: ReportedSite) -> bool:
-    """Whether a finding is a fix of upstream's code, in a copy or, as PH3nn, in a kernel."""
-    return site.code == REPAIR or site.code.startswith("PH3")
 
 
 def _describe_kernels(sites: Sequence[ReportedSite]) -> str:

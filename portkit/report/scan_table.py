@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.port.drift import explain_regeneration
+from portkit.report.decisions import find_fixes, group_decisions
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -19,7 +20,7 @@ from portkit.report.terminal import align_columns, align_locations, shorten_text
 from portkit.workspace.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from portkit.report.model import Report, ReportedSite
     from portkit.report.terminal import Terminal
@@ -34,15 +35,18 @@ def render_table(
     lines = [terminal.bold(line) for line in wrap_text(_render_headline(report), terminal.width)]
     for line in render_summary(report):
         lines += wrap_text(line, terminal.width, "  ")
-    lines.append("")
-    lines += _render_counts(report, terminal)
+    fixes = () if everything else find_fixes(report)
     listed = [s for s in report.sites if everything or _requires_person(s)]
-    for title, sites in group_by_state(listed):
-        heading = f"{title} ({count_places(sites)})"
+    for title, sites in group_by_state(s for s in listed if s not in fixes):
+        number = len(group_decisions(sites))
+        together = f", {count_noun(number, 'decision')}" if number < len(sites) else ""
+        heading = f"{title} ({count_places(sites)}{together})"
         lines += ["", *map(terminal.notable, wrap_text(heading, terminal.width))]
         lines += render_grouped(sites, terminal)
         if source:
             lines += _render_details(sites)
+    lines += render_fixes(fixes, report.tree, terminal)
+    lines += ["", *_render_counts(report, terminal)]
     lines += _render_unaccounted(report, terminal, source=source)
     lines += ["", *_render_next_steps(report, terminal)]
     return "\n".join(lines) + "\n"
@@ -110,6 +114,18 @@ def _render_details(sites: Iterable[ReportedSite]) -> Iterator[str]:
             yield from (f"      {line}" for line in site.detail.splitlines())
 
 
+def render_fixes(fixes: Sequence[ReportedSite], tree: str, terminal: Terminal) -> Iterator[str]:
+    """Yield how many fixes of upstream's code the copies have, and the command that lists them."""
+    if not fixes:
+        return
+    heading = f"Upstream {'fix' if len(fixes) == 1 else 'fixes'} to read ({len(fixes)})"
+    text = "  The ROCm copies fix these bugs of the CUDA code, which stays as it is."
+    inside = " --kernels" if any(site.in_kernels for site in fixes) else ""
+    text += f" `portkit review{tree} --list{inside}`"
+    yield from ("", *map(terminal.notable, wrap_text(heading, terminal.width)))
+    yield from wrap_text(f"{text} lists each.", terminal.width, "  ")
+
+
 def _render_unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterator[str]:
     if not report.unaccounted:
         return
@@ -134,7 +150,8 @@ def _render_next_steps(report: Report, terminal: Terminal) -> list[str]:
         fixed, bare = count_other_reviews(report)
         writes = describe_writes(report, others=not fixed)
         text = (
-            f"Next: `portkit apply{where}`{alike} {writes}; with --diff it only shows the changes."
+            f"Next: `portkit apply{where}`{alike} {writes}; with --diff it only shows the changes,"
+            " with --diff --stat how many lines they are."
         )
         page = f"In a browser: `portkit scan{where} --format html --output report.html`."
         lines = [terminal.bold(line) for line in wrap_text(text, terminal.width)]
@@ -162,9 +179,9 @@ def _render_completion(report: Report, where: str) -> str:
         return "No place here has one of the chosen codes."
     asked = sum(map(_requires_person, report.sites))
     if asked:
-        text = f"the {count_noun(asked, 'place')} above {'is' if asked == 1 else 'are'}"
+        text = f"the {count_noun(asked, 'finding')} above {'is' if asked == 1 else 'are'}"
         unseen = ", and so may be some in the sources of kernels, which --kernels lists"
-        text = f"Nothing is left for `portkit apply`; {text} for a person"
+        text = f"Nothing is left for `portkit apply`; {text} for you"
         text += f"{unseen if report.unseen else ''}."
     elif report.unseen:
         text = "Nothing is left outside the sources of kernels, into which --kernels looks."

@@ -57,6 +57,10 @@ def _choose_branch(
     alternative = holder.child_by_field_name("alternative")
     answer = _evaluate_condition(job, finding, asked)
     if answer is None:
+        if rest := _find_rest(job, finding, asked):
+            body = holder.child_by_field_name("consequence")
+            sentence = f"If `{rest}`, {name} takes the branch in {{}}:"
+            return _find_condition(source, body or holder, sentence)
         return _find_condition(
             source, holder, f"More than the device decides what {name} does, in {{}}:"
         )
@@ -74,6 +78,23 @@ def _find_condition(source: SourceFile, node: Node, sentence: str) -> TakenBranc
     start = source.line_starts[first - 1]
     text = source.text(start, node.end_byte).split("\n")
     return TakenBranch(sentence.format(where), first, tuple(line.rstrip("\r") for line in text))
+
+
+def _find_rest(job: PortJob, finding: Finding, asked: Node) -> str:
+    """Return the only side of a conjunction that does not depend on the device, or nothing."""
+    sides = [child for child in asked.named_children if not child.is_extra]
+    operator = asked.child_by_field_name("operator")
+    if operator is None or operator.type != "&&":
+        return ""
+    open_sides = [side for side in sides if _evaluate_condition(job, finding, side) is None]
+    if len(open_sides) != 1:
+        return ""
+    [side] = open_sides
+    while side.type == "parenthesized_expression" and len(side.named_children) == 1:
+        [side] = side.named_children
+    text = " ".join(node_text(side).split())
+    named = (job.mentions_cuda(text), job.mentions_peer(text), job.mentions_rocm(text))
+    return "" if any(named) else text
 
 
 def _evaluate_condition(job: PortJob, finding: Finding, node: Node) -> bool | None:

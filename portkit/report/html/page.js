@@ -1,4 +1,4 @@
-// The list of places: filters, deep links, keys. Only the rows that can be seen are in the page.
+// The list of findings: filters, deep links, keys. Only the rows that can be seen are in the page.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
@@ -47,7 +47,7 @@ function filter() {
     if (wanted.has(site.state)) shown.push(index);
     else others++;
   }
-  const all = `${data.sites.length} place${data.sites.length === 1 ? "" : "s"}`;
+  const all = `${data.sites.length} finding${data.sites.length === 1 ? "" : "s"}`;
   byId("count").value = shown.length === data.sites.length ? all : `${shown.length} of ${all}`;
   if (others) byId("count").value += `; ${others} more in states that are not ticked`;
   list.scrollTop = 0;
@@ -94,7 +94,7 @@ function draw() {
   if (!shown.length) {
     // A list box has options and nothing else.
     const empty = { class: "empty", role: "option", "aria-disabled": "true", "aria-selected": "false" };
-    items.push(element("div", empty, data.sites.length ? "No place fits these filters." : "There is no place."));
+    items.push(element("div", empty, data.sites.length ? "No finding fits these filters." : "There is no finding."));
   }
   rows.replaceChildren(...items);
   if (selected >= 0) list.setAttribute("aria-activedescendant", `row-${chosen}`);
@@ -141,8 +141,8 @@ function described(index) {
   const site = data.sites[index], rule = data.rules[site.code];
   const lines = site.end_line > site.line ? `${site.line}–${site.end_line}` : `${site.line}`;
   const steps = element("span", { class: "steps" },
-    element("button", { type: "button", "data-step": "-1", "aria-label": "Previous place" }, "↑"),
-    element("button", { type: "button", "data-step": "1", "aria-label": "Next place" }, "↓"));
+    element("button", { type: "button", "data-step": "-1", "aria-label": "Previous finding" }, "↑"),
+    element("button", { type: "button", "data-step": "1", "aria-label": "Next finding" }, "↓"));
   const parts = [
     steps,
     element("h3", {}, element("a", { href: `#${site.id}` }, `${site.code} ${site.construct}`)),
@@ -158,7 +158,8 @@ function described(index) {
   parts.push(...diffTables(site.hunks || []));
   if (site.decision) {
     parts.push(element("p", {}, "To settle it, copy into ", element("code", {}, "portkit.toml"), ", with your reason:"),
-      element("pre", { class: "patch copied", tabindex: "0" }, site.decision));
+      element("pre", { class: "patch copied", tabindex: "0" }, site.decision),
+      element("button", { type: "button", "data-copy": site.decision }, "Copy the lines"));
   }
   if (site.detail) parts.push(element("pre", { class: "patch", tabindex: "0" }, site.detail));
   if (rule) parts.push(reason(rule));
@@ -205,6 +206,27 @@ function recalled(key) {
   try { return localStorage.getItem(`portkit-${key}`); } catch { return null; }
 }
 
+/** Copy the text of a button, and say so on the button and to a screen reader. */
+async function copy(button) {
+  const label = button.dataset.label || button.textContent;
+  button.dataset.label = label;
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+  } catch { // no permission, or a page without a secure address
+    const area = element("textarea", { class: "hidden", "aria-hidden": "true" });
+    area.value = button.dataset.copy;
+    document.body.append(area);
+    area.select();
+    done = document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+  button.textContent = done ? "Copied" : "Not copied";
+  byId("copied").value = done ? `Copied: ${button.dataset.copy}` : "The browser does not allow it to copy.";
+  setTimeout(() => { button.textContent = label; }, 2000);
+}
+
 const KEYS = {
   "/": () => { byId("text").focus(); byId("text").select(); },
   j: () => move(1), k: () => move(-1), c: clear, t: theme, "?": () => byId("help").showModal(),
@@ -234,11 +256,13 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest(selector);
   const row = at(".item"), step = at("[data-step]"), card = at(".card"), crate = at("[data-crate]");
-  const file = at(".file"), map = at("[data-map]");
+  const file = at(".file"), map = at("[data-map]"), copied = at("[data-copy]"), rule = at("[data-rule]");
   if (row) choose(Number(row.dataset.index));
   else if (step) move(Number(step.dataset.step));
   else if (card) only(() => { for (const box of states) box.checked = box.value === card.dataset.state; });
   else if (crate) only(() => { byId("crate").value = crate.dataset.crate; });
+  else if (copied) copy(copied);
+  else if (rule) only(() => { byId("rule").value = rule.dataset.rule; });
   else if (file) only(() => { byId("text").value = file.dataset.path; });
   else if (map) {
     document.querySelectorAll(".map").forEach((box, number) => { box.hidden = number !== Number(map.dataset.map); });

@@ -1,6 +1,6 @@
 """The HTML report from the same findings as every other report.
 
-The figures, the map and the plan are part of the page as text; the list of places is drawn by the
+The figures, the map and the plan are part of the page as text; the list of findings is drawn by the
 page's script from data that the page carries, since there may be thousands.
 """
 
@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from portkit import __version__
 from portkit.engine.rule_pages import list_all_pages
-from portkit.report.decision_entries import render_decision
+from portkit.report.decision_entries import describe_cover, render_decision
+from portkit.report.decisions import find_decisions, find_fixes
 from portkit.report.effort import (
     describe_assumption,
     estimate_minutes,
@@ -23,7 +24,7 @@ from portkit.report.effort import (
 )
 from portkit.report.html.map import HEIGHT, WIDTH, draw_workspace
 from portkit.report.html.matrix import build_matrix, select_plain_figures
-from portkit.report.model import MEANINGS, count_states, describe_writes
+from portkit.report.model import MEANINGS, count_by, count_states, describe_writes
 from portkit.report.scan_json import build_document, build_summary
 from portkit.report.scan_summary import count_needs, render_summary
 from portkit.report.verify_report import format_duration
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from portkit.report.model import Report
     from portkit.report.snippets import Hunk
+    from portkit.report.taken_branch import TakenBranch
 
 _FOLDER: Final = Path(__file__).parent
 _SCRIPTS: Final = ("highlight.js", "page.js")
@@ -50,21 +52,29 @@ def render_page(
     verified: Mapping[str, Any] | None = None,
     written: str = "",
     link: str = "",
+    branches: Mapping[str, TakenBranch] | None = None,
 ) -> str:
-    """Return the page."""
+    """Return the page.
+
+    Args:
+        branches: the branch that the vendor takes at a finding, by its identity.
+    """
     template = make_environment().get_template("page.html.j2")
     by_crate = report.group_by_crate()
     return template.render(
         report=report,
         summary=build_summary(report),
         beginning=[count_needs(report), *render_summary(report)],
+        decisions=find_decisions(report),
+        fixes=count_by(find_fixes(report), lambda site: site.code),
+        branches=branches or {},
         states=[
             (state, MEANINGS[state], count) for state, count in count_states(report.sites).items()
         ],
         crates={path: count_states(sites) for path, sites in by_crate.items()},
         largest=max(map(len, by_crate.values()), default=1),
         maps=[
-            ("every place", draw_workspace(report)),
+            ("every finding", draw_workspace(report)),
             ("what is left", draw_workspace(report, settled=False)),
         ],
         map_width=WIDTH,
@@ -98,6 +108,7 @@ def make_environment(*folders: Path) -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     made.filters["hours"] = format_minutes
+    made.filters["cover"] = describe_cover
     made.filters["prose"] = _mark_code
     made.filters["duration"] = format_duration
     made.filters["matrix"] = build_matrix
