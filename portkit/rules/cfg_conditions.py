@@ -82,7 +82,13 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
         )
         yield RequireManual(construct, message, symbol=symbol, renamed=(site.name, name))
     elif not (job.is_cuda_specific(_read_code(site)) or _copies_to_other_file(site)):
-        if site.kind in STEPS and has_own_step(site):
+        if site.kind == "use_declaration" and _imports_bindings(site):
+            message = (
+                f"It imports {job.vendor.title}'s bindings in builds with CUDA alone. Write its"
+                " condition by hand"
+            )
+            yield RequireManual(construct, message, symbol=symbol)
+        elif site.kind in STEPS and has_own_step(site):
             message = f"the next step is {job.vendor.title}'s own"
             yield AlreadyPorted(construct, message, symbol=symbol)
         else:
@@ -93,6 +99,12 @@ def check_cfg_item(site: Site) -> Iterator[Intent]:
         if loop:
             message += "; see that it ends, and what is left for it where both features are on"
         yield CopySite(construct, message, symbol=symbol, review=loop)
+
+
+def _imports_bindings(site: Site) -> bool:
+    """Whether an import names the crate of HIP bindings."""
+    paths = imports.find_import_paths(site.node)
+    return any(path.split("::")[0] == site.job.vendor.facade.module for path in paths)
 
 
 def _read_code(site: Site) -> str:

@@ -117,10 +117,22 @@ def _has_own_step(site: Site, holder: Node) -> bool:
     if (
         holder.type != "if_expression"
         or condition is None
+        or not _may_name_rocm_later(site, holder)
         or wanted in normalize_rust(node_text(condition))
     ):
         return False
     return any(wanted in normalize_rust(node_text(each)) for each in _list_later(holder))
+
+
+def _may_name_rocm_later(site: Site, branch: Node) -> bool:
+    """Whether the bytes from an ``if`` to the end of its block have a word of ROCm's.
+
+    In a chain of many branches few ask for ROCm, and to read the rest for each takes long.
+    """
+    block = branch.parent.parent if branch.parent is not None else None
+    end = branch.end_byte if block is None else block.end_byte
+    words = (site.job.vendor.name, site.job.vendor.variant)
+    return any(site.source.data.find(word.encode(), branch.start_byte, end) >= 0 for word in words)
 
 
 def _list_later(branch: Node) -> Iterator[Node]:

@@ -213,7 +213,7 @@ def _explain_version(site: Site, name: str, members: list[str]) -> str:
         return "it is a version of CUDA's toolkit, which a build script sets"
     features = site.crate.manifest.get("features", {}) if site.crate is not None else {}
     known = {job.source_feature, *_list_shared(site, job.source_feature)}
-    first = next(each for each in features if is_version_feature(job.vendor, each))
+    first = next((each for each in features if is_version_feature(job.vendor, each)), name)
     # The first version of a crate that has no feature for CUDA has the finding.
     settled = job.source_feature in features or name != first
     if settled and all(

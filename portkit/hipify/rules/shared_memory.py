@@ -51,11 +51,15 @@ def _find_launches(source: KernelSource) -> Iterator[tuple[int, range]]:
             yield index, size
 
 
+_ENDS: Final = frozenset({">>>", ";", "{", "}", ")", "]"})
+"""Where no argument between launch brackets goes on."""
+
+
 def _read_third(source: KernelSource, index: int) -> range:
     """Return the third argument between launch brackets, empty without one."""
     commas: list[int] = []
     at = index + 1
-    while at < len(source.texts) and source.texts[at] not in (">>>", ";", "{", "}"):
+    while at < len(source.texts) and source.texts[at] not in _ENDS:
         if source.texts[at] == ">" and source.reads(at, ">", ">", ">"):
             break
         if source.texts[at] == ",":
