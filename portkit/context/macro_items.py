@@ -78,9 +78,10 @@ def is_defined(job: PortJob, name: str) -> bool:
 
 def find_calls(job: PortJob, name: str) -> Iterator[tuple[SourceFile, Node]]:
     """Yield each call of a macro in the tree, with its file."""
-    called = re.compile(rb"\b%s\s*!\s*[(\[{]" % re.escape(name.encode()))
+    wanted = name.encode()
+    called = re.compile(rb"\b%s\s*!\s*[(\[{]" % re.escape(wanted))
     for source in _read_rust(job):
-        places = [m.start() for m in called.finditer(source.data)] if b"!" in source.data else []
+        places = [m.start() for m in called.finditer(source.data)] if wanted in source.data else []
         root = source.tree_around(places).root_node if places else None
         for at in places:
             node = root.descendant_for_byte_range(at, at + 1) if root is not None else None

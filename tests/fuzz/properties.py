@@ -34,6 +34,16 @@ SECONDS: Final = 10.0
 """Within this processor time a scan of a file as large as those of a codebase ends."""
 _OF_FILES: Final = tuple(rule for rule in list_rules() if not isinstance(rule, TreeRule))
 
+_PYTHON_MODULE: Final = b"""\
+[package]
+name = "module"
+version = "0.1.0"
+
+[dependencies]
+pyo3 = "0.23"
+"""
+"""The manifest beside Python, which is ported only if a crate makes a module of it."""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -71,7 +81,10 @@ class Port:
     def scan(self, path: str, data: bytes) -> Scan:
         """Scan a tree of one file; what a port adds to every tree is left out."""
         manifest = {"package": {"name": self.codebase.crate, "version": "0.11.1"}}
-        workspace = Workspace(Path("/nowhere"), manifest, {path: SourceFile(path, data)}, ())
+        sources = {path: SourceFile(path, data)}
+        if path.endswith((".py", ".pyi")):
+            sources["Cargo.toml"] = SourceFile("Cargo.toml", _PYTHON_MODULE)
+        workspace = Workspace(Path("/nowhere"), manifest, sources, ())
         found = scan_workspace(
             workspace, self.vendor, self.codebase, gating=self.gating, chosen=_OF_FILES
         )

@@ -69,6 +69,7 @@ def test_small_kernels(text: str) -> None:
 def test_mutants_of_the_fixtures(language: str) -> None:
     *_, met = run(language, range(400), ())
     assert met.mutants == 400
+    assert met.changed > 40
     assert [(f.seed, f.path, f.kinds, f.gating, f.fault) for f in met.failures] == []
 
 
