@@ -50,7 +50,7 @@ def test_what_a_reader_must_know_first_stands_first() -> None:
     beginning = README.partition("## Try it")[0]
     _, what, tried, *_ = beginning.split("\n\n")
     assert "\n" not in what
-    assert tried.startswith("No part of a port has run on a physical AMD GPU.")
+    assert tried.startswith("No part of a port has run on a physical AMD GPU;")
     ready = re.findall(r"`([^`]+)`", beginning.partition("[Ready ones]")[2].partition(" For ")[0])
     assert tuple(ready) == list_codebases()
     assert "`portkit init` first" in beginning
