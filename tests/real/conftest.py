@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git
-from kept_trees import keep
+from kept_trees import claim_products, keep
 from port_of_candle import PRODUCTS, scan_tree
 
 from portkit.cache import cache_folder
@@ -22,7 +24,6 @@ from portkit.verify.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from portkit.engine.scan import Scan
 
@@ -76,7 +77,13 @@ def _kept() -> Iterator[Callable[[Path, str], Path]]:
 @pytest.fixture(scope="module")
 def kept(_kept: Callable[[Path, str], Path], group: str) -> Callable[[Path], Path]:
     """Give the folder in which cargo builds a tree: it stays if the tests are of a group."""
-    return lambda tree: _kept(tree, group) if group else tree
+
+    def get(tree: Path) -> Path:
+        place = _kept(tree, group)
+        claim_products(place, Path(os.environ["CARGO_TARGET_DIR"]))
+        return place
+
+    return get if group else lambda tree: tree
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,15 @@
 """Trees that stay in one folder from run to run, so that cargo builds only what has changed.
 
-Cargo decides by the times of files (the Cargo book, "Build cache"), and names its products after
-the folder of a package: it compiles a port in a new folder from the beginning.
+Cargo decides by the times of files, and names the products of a package after its folder within
+the workspace (`cargo::core::SourceId::stable_hash`): two trees of one version have products of the
+same names.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +38,26 @@ def keep(tree: Path, name: str, locks: ExitStack) -> Path:
         return tree
     mirror(tree, place)
     return place
+
+
+def claim_products(tree: Path, target: Path) -> None:
+    """Have cargo compile what a tree has otherwise than the one that it has compiled before.
+
+    Args:
+        tree: a tree whose name has its version; the times of its files change.
+        target: the folder of cargo's products.
+    """
+    version = re.search(r"\d+\.\d+\.\d+", tree.name)
+    record = target / f"tree-of-{version[0] if version else tree.name}"
+    before = Path(record.read_text()) if record.is_file() else None
+    if before == tree:
+        return
+    for path in (path for path in _entries(tree) if _kind(path) == "file"):
+        other = before / path.relative_to(tree) if before is not None else None
+        if other is None or not other.is_file() or _content(other) != _content(path):
+            os.utime(path)
+    target.mkdir(parents=True, exist_ok=True)
+    record.write_text(str(tree))
 
 
 def mirror(source: Path, place: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from kept_trees import keep, mirror
+from kept_trees import claim_products, keep, mirror
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,22 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.Monk
         assert keep(tree, "crate", locks) == tree
     with ExitStack() as locks:
         assert keep(tree, "crate", locks) == kept
+
+
+@pytest.mark.real
+def test_cargo_compiles_what_another_tree_of_a_version_has_otherwise(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    right = write_crate(tmp_path / "right-0.1.0", "pub fn one() -> u8 { 1 }")
+    wrong = write_crate(tmp_path / "wrong-0.1.0", "pub fn one() -> u8 { true }")
+    for path in (*right.rglob("*"), *wrong.rglob("*")):
+        os.utime(path, (1, 1))
+
+    def check(tree: Path) -> bool:
+        claim_products(tree, target)
+        command = ["cargo", "check", "--offline", "--quiet", "--target-dir", str(target)]
+        return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode == 0
+
+    assert [check(tree) for tree in (right, wrong, right, wrong)] == [True, False, True, False]
 
 
 @pytest.mark.real
