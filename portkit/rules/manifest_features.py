@@ -256,9 +256,12 @@ does, is left alone: the HIP bindings are the same with any features of the tree
 of a manifest is for other tools than Cargo, and is left alone.
 
 A feature that turns on CUDA and what CUDA alone has is left alone: ``fast = ["cuda",
-"dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is the name of a
-crate of a peer's, and a version of CUDA's toolkit, ``cuda-12000 = ["cuda", "dep:glow",
-"glow/cuda-12000"]``. What all versions turn on beside ``cuda`` is a member of ``rocm``.
+"dep:swift-norm"]``, or one that asks for that of another crate of the tree. A feature that names
+a crate of another vendor is left alone as well.
+
+A feature that chooses a version of CUDA's toolkit gets no counterpart: ``cuda-12000 = ["cuda",
+"dep:glow", "glow/cuda-12000"]``. What all versions turn on beside ``cuda``, here ``dep:glow``,
+becomes a member of ``rocm``.
 
 A feature ``rocm = []`` that is there and turns nothing on gains the members that it lacks.
 
